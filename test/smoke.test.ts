@@ -1,0 +1,3 @@
+import t from 'tap'
+
+t.test('smoke', async t => t.ok(true))
