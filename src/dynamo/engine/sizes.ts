@@ -1,0 +1,51 @@
+import type { Item, Value } from './types.js'
+
+/** DynamoDB's limit for an item, attribute names included. */
+export const MAX_ITEM_BYTES = 400 * 1024
+
+/** How many maps and lists may lie one inside the other. */
+const MAX_NESTING = 32
+
+// A value inside n maps or lists is 2n + 1 levels of JSON deep, and the item itself is one more.
+const MAX_JSON_DEPTH = 2 * MAX_NESTING + 2
+
+const bytes = (text: string) => Buffer.byteLength(text, 'utf8')
+const sum = <T>(list: T[], size: (part: T) => number) => list.reduce((total, part) => total + size(part), 0)
+const binaryBytes = (base64: string) => Buffer.byteLength(base64, 'base64')
+
+function numberBytes(text: string): number {
+  const digits = text.replace(/^-|\./g, '').replace(/^0+|0+$/g, '').length
+  return 1 + Math.ceil(digits / 2) + (text.startsWith('-') ? 1 : 0)
+}
+
+function valueBytes(value: Value): number {
+  if (value.S !== undefined) return bytes(value.S)
+  if (value.N !== undefined) return numberBytes(value.N)
+  if (value.B !== undefined) return binaryBytes(value.B)
+  if (value.SS) return sum(value.SS, bytes)
+  if (value.NS) return sum(value.NS, numberBytes)
+  if (value.BS) return sum(value.BS, binaryBytes)
+  if (value.L) return 3 + sum(value.L, part => 1 + valueBytes(part))
+  if (value.M) return 3 + Object.keys(value.M).length + itemBytes(value.M)
+  return 1
+}
+
+/** An item's size as DynamoDB counts it: UTF-8 bytes of names and values. */
+export function itemBytes(item: Item): number {
+  return sum(Object.entries(item), ([name, value]) => bytes(name) + valueBytes(value))
+}
+
+const isContainer = (node: unknown): node is object => typeof node === 'object' && node !== null
+
+/** Whether JSON holds more than `limit` levels of objects and arrays. Walks level by level: hostile depths must not end up on the stack. */
+export function isDeeper(json: unknown, limit: number): boolean {
+  let level = [json].filter(isContainer)
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= limit) return true
+    level = level.flatMap(node => Object.values(node)).filter(isContainer)
+  }
+  return false
+}
+
+/** Whether an item, or a map of expression values, nests deeper than DynamoDB allows. */
+export const nestsTooDeep = (item: Item) => isDeeper(item, MAX_JSON_DEPTH)

@@ -1,0 +1,30 @@
+import type { Database } from './database.js'
+import { act, type Operation, type Parsed } from './dynalite.js'
+import { isApiError, isConditionFailure } from './errors.js'
+import { Overlay } from './overlay.js'
+import { check, judge } from './request.js'
+import type { Data, Item } from './types.js'
+
+/** PutItem, UpdateItem, DeleteItem, BatchWriteItem, and tags: each one atomic batch of all rows it touches. */
+export const write = (db: Database, name: Operation) => async (data: Data) => {
+  const request = judge(check(name, data))
+  return db.write(async () => {
+    const overlay = new Overlay(db)
+    try {
+      const answer = await act(name, overlay, request)
+      await overlay.commit()
+      return answer
+    } catch (err) {
+      throw withOldItem(err, overlay, request)
+    }
+  })
+}
+
+function withOldItem(err: unknown, overlay: Overlay, request: Parsed): unknown {
+  if (!isApiError(err) || !isConditionFailure(err) || request.ReturnValuesOnConditionCheckFailure !== 'ALL_OLD') {
+    return err
+  }
+  const old = overlay.item(request.TableName, (request.Key ?? request.Item) as Item)
+  if (old) err.body.Item = old
+  return err
+}
