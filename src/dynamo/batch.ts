@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Problem } from '../problems.js'
+import type { Dynamo } from './client.js'
+import type { Item } from './values.js'
+
+const BATCH_SIZE = 25
+const BATCHES_AT_ONCE = 16
+const MAX_TRIES = 12
+
+type WriteRequest = { PutRequest: { Item: Item } } | { DeleteRequest: { Key: Item } }
+
+/** Writes any number of requests in batches, several at a time, and again what DynamoDB leaves unprocessed. */
+export async function writeBatches(
+  dynamo: Dynamo,
+  table: string,
+  requests: AsyncIterable<WriteRequest>
+): Promise<number> {
+  const running = new Set<Promise<void>>()
+  let batch: WriteRequest[] = []
+  let count = 0
+
+  const start = async () => {
+    const work = writeBatch(dynamo, table, batch)
+    batch = []
+    const tracked: Promise<void> = work.finally(() => running.delete(tracked))
+    running.add(tracked)
+    // A failure is thrown by the race or the final wait; this keeps it from being called unhandled until then.
+    tracked.catch(() => {})
+    if (running.size >= BATCHES_AT_ONCE) await Promise.race(running)
+  }
+
+  for await (const request of requests) {
+    count += 1
+    if (batch.push(request) === BATCH_SIZE) await start()
+  }
+  if (batch.length) await start()
+  await Promise.all(running)
+  return count
+}
+
+async function writeBatch(dynamo: Dynamo, table: string, batch: WriteRequest[]): Promise<void> {
+  let left = batch
+  for (let attempt = 0; left.length > 0; attempt++) {
+    if (attempt === MAX_TRIES) throw new Problem('database-unavailable', undefined, { headers: { 'retry-after': '1' } })
+    if (attempt > 0) await sleep(Math.random() * Math.min(25 * 2 ** attempt, 5000))
+    const { UnprocessedItems } = await dynamo.request('BatchWriteItem', { RequestItems: { [table]: left } })
+    left = (UnprocessedItems as Record<string, WriteRequest[]> | undefined)?.[table] ?? []
+  }
+}

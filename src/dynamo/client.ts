@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  BatchGetItemCommand,
+  BatchWriteItemCommand,
+  DeleteItemCommand,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  ScanCommand,
+  TransactGetItemsCommand,
+  TransactWriteItemsCommand,
+  UpdateItemCommand
+} from '@aws-sdk/client-dynamodb'
+import { isConflict, toProblem } from './errors.js'
+import { marshalInput, unmarshalOutput } from './wire.js'
+
+/** One request to DynamoDB, as told to those who count and measure. */
+export interface DynamoRequest {
+  operation: string
+  tables: string[]
+  units: number
+  seconds: number
+  error?: string
+}
+
+export type Observer = (request: DynamoRequest) => void
+
+/** What ElectroDB needs of a client, and the plain client behind it. */
+export interface Dynamo {
+  // biome-ignore lint/suspicious/noExplicitAny: ElectroDB hands over any of its commands and types the answer itself
+  send(command: any, options?: any): Promise<any>
+  /** One operation with plain values, for what ElectroDB does not do. */
+  request(operation: Operation, input: Record<string, unknown>): Promise<Record<string, unknown>>
+  readonly client: DynamoDBClient
+}
+
+const commands = {
+  GetItem: GetItemCommand,
+  PutItem: PutItemCommand,
+  UpdateItem: UpdateItemCommand,
+  DeleteItem: DeleteItemCommand,
+  Query: QueryCommand,
+  Scan: ScanCommand,
+  BatchGetItem: BatchGetItemCommand,
+  BatchWriteItem: BatchWriteItemCommand,
+  TransactGetItems: TransactGetItemsCommand,
+  TransactWriteItems: TransactWriteItemsCommand
+}
+
+export type Operation = keyof typeof commands
+
+/** The part of a document client's command that names its operation, whatever a bundler calls the class. */
+interface DocumentCommand {
+  input: Record<string, unknown>
+  clientCommand: { schema: [unknown, unknown, Operation] }
+}
+
+/** The table above pairs each operation with its input, which the compiler cannot follow through a variable. */
+type AnyCommand = new (input: Record<string, unknown>) => Parameters<DynamoDBClient['send']>[0]
+
+const MAX_CONFLICTS = 12
+
+/**
+ * The way of every item to and from DynamoDB: marshalled, checked against DynamoDB's limits, freed of what ElectroDB
+ * would add, counted, and retried when transactions of other callers are in the way.
+ */
+export function createDynamo(client: DynamoDBClient, observe: Observer): Dynamo {
+  async function once(operation: Operation, input: Record<string, unknown>, options: { abortSignal?: AbortSignal }) {
+    const Command = commands[operation] as unknown as AnyCommand
+    const started = performance.now()
+    const tell = (units: number, error?: string) =>
+      observe({ operation, tables: tablesOf(input), units, seconds: (performance.now() - started) / 1000, error })
+    try {
+      const output = (await client.send(new Command(input), options)) as unknown as Record<string, unknown>
+      tell(unitsOf(output))
+      return output
+    } catch (error) {
+      tell(0, (error as Error).name)
+      throw error
+    }
+  }
+
+  async function request(operation: Operation, plain: Record<string, unknown>, options = {}) {
+    const input = marshalInput(operation, plain)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return unmarshalOutput(await once(operation, input, options))
+      } catch (error) {
+        if (attempt === MAX_CONFLICTS || !isConflict(error)) throw toProblem(error)
+        await sleep(Math.random() * Math.min(20 * 2 ** attempt, 1000))
+      }
+    }
+  }
+
+  return {
+    client,
+    request,
+    send: (command: DocumentCommand, options) => request(command.clientCommand.schema[2], command.input, options)
+  }
+}
+
+function tablesOf(input: Record<string, unknown>): string[] {
+  if (typeof input.TableName === 'string') return [input.TableName]
+  if (input.RequestItems) return Object.keys(input.RequestItems)
+  const items = (input.TransactItems ?? []) as Record<string, { TableName: string }>[]
+  return [...new Set(items.flatMap(item => Object.values(item).map(part => part.TableName)))]
+}
+
+function unitsOf(output: { ConsumedCapacity?: unknown }): number {
+  const consumed = [output.ConsumedCapacity ?? []].flat() as { CapacityUnits?: number }[]
+  return consumed.reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0)
+}

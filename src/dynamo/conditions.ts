@@ -1,0 +1,20 @@
+import type { Item } from './values.js'
+
+/** ElectroDB's parts of a `where`: a reference for each attribute, and the operations on them. */
+interface Operations {
+  // biome-ignore lint/suspicious/noExplicitAny: ElectroDB's references are opaque, and typed anew for each entity
+  eq(attribute: any, value: any): string
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  notExists(attribute: any): string
+}
+
+/** The condition that the named attributes are still what they were when the item was read. */
+export function unchanged(names: readonly string[], item: Item) {
+  return (attributes: object, { eq, notExists }: Operations) =>
+    names
+      .map(name => {
+        const reference = (attributes as Item)[name]
+        return item[name] === undefined ? notExists(reference) : eq(reference, item[name])
+      })
+      .join(' AND ')
+}

@@ -1,0 +1,81 @@
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb'
+import { fromTemporaryCredentials } from '@aws-sdk/credential-providers'
+import type { Config } from '../config.js'
+import { createDynamo, type Dynamo, type Observer } from './client.js'
+import { type Engine, openEngine } from './engine/index.js'
+import { createTable, tableDifferences } from './schema.js'
+import { type Domain, tablesOf } from './tables.js'
+
+/** Where the data is, opened. */
+export interface Database {
+  /** The way to a domain's tables. */
+  dynamo(domain: Domain): Dynamo
+  /** The embedded engine, if the data is in this process. */
+  engine?: Engine
+  /** What keeps the enabled domains' tables from being the declared ones. */
+  differences(): Promise<string[]>
+  close(): Promise<void>
+}
+
+const SWEEP_MS = 1000
+const LOCAL = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+/** Slow answers are tried again rather than waited for; DynamoDB's own are a few milliseconds away. */
+const LIMITS = { maxAttempts: 4, requestHandler: { connectionTimeout: 2000, requestTimeout: 5000 } }
+
+/** Opens what `DYNAMODB` names. Tables are created only in the embedded engine. */
+export async function openDatabase(config: Config, observe: Observer, now = Date.now): Promise<Database> {
+  const engine =
+    config.dynamodb.kind === 'embedded' ? await openEngine({ path: config.dynamodb.folder, now }) : undefined
+  const shared = createDynamo(new DynamoDBClient(engine ? embedded(engine) : remote(config)), observe)
+  const projects = config.projects.assumeRoleArn ? createDynamo(new DynamoDBClient(assumed(config)), observe) : shared
+  const dynamo = (domain: Domain) => (domain === 'projects' ? projects : shared)
+  const tables = tablesOf(config.domains).map(([id, definition]) => ({
+    name: config.tables[id],
+    definition,
+    client: dynamo(definition.domain).client
+  }))
+
+  if (engine) {
+    for (const { name, definition, client } of tables) await createTable(client, name, definition)
+    engine.startSweeper(SWEEP_MS)
+  }
+  return {
+    dynamo,
+    engine,
+    async differences() {
+      const all = await Promise.all(
+        tables.map(({ name, definition, client }) => tableDifferences(client, name, definition))
+      )
+      return all.flat()
+    },
+    async close() {
+      shared.client.destroy()
+      projects.client.destroy()
+      await engine?.close()
+    }
+  }
+}
+
+function embedded(engine: Engine): DynamoDBClientConfig {
+  return { ...LOCAL, requestHandler: engine.requestHandler() }
+}
+
+/** On AWS the standard chain gives region and credentials; behind an endpoint it may have none, and needs none. */
+function remote({ dynamodb }: Config): DynamoDBClientConfig {
+  if (dynamodb.kind !== 'endpoint') return LIMITS
+  return { ...LIMITS, endpoint: dynamodb.url, ...(dynamodb.anonymous ? LOCAL : {}) }
+}
+
+function assumed(config: Config): DynamoDBClientConfig {
+  const { assumeRoleArn, stsEndpoint } = config.projects
+  const { region, credentials, ...rest } = remote(config)
+  return {
+    ...rest,
+    region,
+    credentials: fromTemporaryCredentials({
+      masterCredentials: credentials as never,
+      params: { RoleArn: assumeRoleArn, RoleSessionName: 'cello-session' },
+      clientConfig: { region, endpoint: stsEndpoint }
+    })
+  }
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import { Problem } from './problems.js'
+
+/** The entity tag of a representation: equal content gives an equal tag, whatever order its members came in. */
+export function etagOf(representation: unknown): string {
+  return `"${createHash('sha256').update(canonical(representation)).digest('base64url').slice(0, 27)}"`
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_name, member) =>
+    member !== null && typeof member === 'object' && !Array.isArray(member) ? sorted(member) : member
+  )
+}
+
+function sorted(object: Record<string, unknown>): [string, unknown][] {
+  return Object.entries(object)
+    .filter(([, value]) => value !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+/** Whether an If-None-Match header names the tag; weak comparison, as RFC 9110 has it for reads. */
+export function matchesWeakly(header: string, tag: string): boolean {
+  return header.trim() === '*' || tagsOf(header).some(other => other.replace(/^W\//, '') === tag)
+}
+
+/** Refuses a write whose If-Match header does not name what is there; `undefined` stands for nothing there. */
+export function assertMatch(header: string, representation: unknown): void {
+  const matches =
+    representation !== undefined && (header.trim() === '*' || tagsOf(header).includes(etagOf(representation)))
+  if (!matches) throw new Problem('precondition-failed')
+}
+
+function tagsOf(header: string): string[] {
+  return header.match(/(?:W\/)?"[^"]*"/g) ?? []
+}

@@ -1,0 +1,49 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Problem } from '../problems.js'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A token of the project that the path names may call this route. */
+    projectToken?: boolean
+  }
+}
+
+/** Who a token speaks for. */
+export type Authenticate = (token: string) => Promise<{ project: string } | undefined>
+
+const BEARER = /^bearer +([\x21-\x7e]+) *$/i
+const PROJECT = /^\/v1\/projects\/([^/?]+)/
+
+const unauthorized = (detail: string, error?: string) =>
+  new Problem('unauthorized', detail, {
+    headers: { 'www-authenticate': `Bearer realm="quintet"${error ? `, error="${error}"` : ''}` }
+  })
+
+/** Guards everything below /v1: the admin token opens all, a project's own token what its routes allow it. */
+export function addAuth(app: FastifyInstance, adminToken: string, authenticate: Authenticate): void {
+  const admin = digest(adminToken)
+
+  app.addHook('onRequest', async request => {
+    if (!/^\/v1(\/|\?|$)/.test(request.url)) return
+    const [, token] = BEARER.exec(request.headers.authorization ?? '') ?? []
+    if (!token) throw unauthorized('Send the header Authorization: Bearer <token>')
+    if (timingSafeEqual(digest(token), admin)) return
+    const holder = await authenticate(token)
+    if (!holder) throw unauthorized('The token is not known', 'invalid_token')
+    assertOwn(request, holder.project)
+  })
+}
+
+/** Another project is 404, so that a token does not tell which names exist. */
+function assertOwn(request: FastifyRequest, own: string): void {
+  const [, named] = PROJECT.exec(request.url) ?? []
+  if (named === undefined) throw new Problem('forbidden')
+  const name = (request.params as { name?: string }).name ?? named
+  if (name !== own) throw new Problem('project-not-found', `There is no project ${name}`)
+  if (!request.routeOptions.config.projectToken) throw new Problem('forbidden')
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

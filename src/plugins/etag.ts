@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import { etagOf, matchesWeakly } from '../etag.js'
+
+const TAGGED = new Set(['GET', 'HEAD', 'PUT', 'PATCH'])
+
+/** An `ETag` on every single resource, and 304 for a reader who has it already. */
+export function addEtags(app: FastifyInstance): void {
+  app.addHook('preSerialization', async (request, reply, payload) => {
+    const isResource =
+      TAGGED.has(request.method) &&
+      reply.statusCode < 300 &&
+      request.url.startsWith('/v1/') &&
+      typeof payload === 'object' &&
+      payload !== null &&
+      !('items' in payload)
+    if (!isResource || reply.hasHeader('etag')) return payload
+    reply.header('etag', etagOf(payload))
+    return payload
+  })
+  app.addHook('onSend', async (request, reply, payload) => {
+    const known = request.headers['if-none-match']
+    const tag = reply.getHeader('etag')
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    if (!known || !isRead || reply.statusCode !== 200 || typeof tag !== 'string' || !matchesWeakly(known, tag))
+      return payload
+    reply.code(304).removeHeader('content-type').removeHeader('content-length')
+    return null
+  })
+}

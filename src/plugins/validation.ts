@@ -1,0 +1,87 @@
+import { Ajv, type AnySchema, type ErrorObject } from 'ajv'
+import addFormats from 'ajv-formats'
+import type { FastifyInstance } from 'fastify'
+import { type FieldError, Problem } from '../problems.js'
+import { components } from '../schemas/common.js'
+
+const MAX_ERRORS = 50
+const MAX_DEPTH = 32
+
+/** One validator for bodies, which are taken as they are, and one for texts, which become their declared type. */
+export function addValidation(app: FastifyInstance): void {
+  const strict = validator(false)
+  const coercing = validator('array')
+  for (const schema of components()) app.addSchema(schema)
+
+  app.setValidatorCompiler(({ schema, httpPart }) => {
+    const validate = (httpPart === 'body' ? strict : coercing).compile(schema as AnySchema)
+    return data => {
+      if (validate(data)) return true
+      return { error: invalidRequest(validate.errors ?? [], httpPart ?? 'request') }
+    }
+  })
+  app.addHook('preValidation', async request => {
+    if (typeof request.body === 'object' && request.body !== null) assertStorable(request.body)
+  })
+}
+
+function validator(coerceTypes: boolean | 'array'): Ajv {
+  const ajv = new Ajv({
+    allErrors: true,
+    coerceTypes,
+    useDefaults: true,
+    strict: false,
+    schemas: components() as AnySchema[]
+  })
+  // The module is CommonJS: its default export is typed as a namespace under NodeNext.
+  ;(addFormats as unknown as (ajv: Ajv) => void)(ajv)
+  return ajv
+}
+
+function invalidRequest(errors: ErrorObject[], part: string): Problem {
+  const fields = errors.slice(0, MAX_ERRORS).map(error => fieldError(error, part === 'querystring' ? 'query' : part))
+  return new Problem('invalid-request', fields.map(({ path, message }) => `${path} ${message}`).join('; '), {
+    errors: fields
+  })
+}
+
+function fieldError({ keyword, instancePath, params, message }: ErrorObject, part: string): FieldError {
+  const at = part + instancePath
+  if (keyword === 'required') return { path: `${at}/${params.missingProperty}`, message: 'is required' }
+  if (keyword === 'additionalProperties') {
+    return { path: `${at}/${params.additionalProperty}`, message: 'is not a known field' }
+  }
+  if (keyword === 'enum') return { path: at, message: `must be one of ${params.allowedValues.join(', ')}` }
+  return { path: at, message: message ?? 'is not valid' }
+}
+
+/** Refuses what JSON can say and DynamoDB cannot store, wherever in a body it stands. */
+function assertStorable(body: object): void {
+  let level: unknown[] = [body]
+  // The body itself is the item, so its members are at the first level.
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) throw new Problem('nesting-too-deep', `Values may be nested ${MAX_DEPTH} levels deep`)
+    const next: unknown[] = []
+    for (const value of level) {
+      if (typeof value === 'object' && value !== null) {
+        for (const name in value) {
+          assertText(name)
+          next.push((value as Record<string, unknown>)[name])
+        }
+      } else if (typeof value === 'string') assertText(value)
+      else if (typeof value === 'number') assertNumber(value)
+    }
+    level = next
+  }
+}
+
+function assertText(text: string): void {
+  if (!text.isWellFormed()) throw new Problem('invalid-request', 'The body holds half of a surrogate pair')
+}
+
+function assertNumber(value: number): void {
+  const size = Math.abs(value)
+  if (size >= 1e126 || (size !== 0 && size < 1e-130)) {
+    throw new Problem('invalid-request', 'The body holds a number beyond what DynamoDB stores')
+  }
+}

@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, RawServerDefault } from 'fastify'
+import type { Page } from '../dynamo/cursors.js'
+import type { Preconditions } from '../services/context.js'
+
+/** The answers that all domains give in one way. */
+
+type App = FastifyInstance<RawServerDefault, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>
+
+/** The routes of a domain: a plugin over its service. */
+export type Routes<S> = (app: App, options: { service: S }) => Promise<void>
+
+/** 201 with the address of what was made, given by its path below /v1. */
+export function created<T>(reply: FastifyReply, path: string[], body: T): T {
+  reply.code(201).header('location', `/v1/${path.map(encodeURIComponent).join('/')}`)
+  return body
+}
+
+/** 204. */
+export function noContent(reply: FastifyReply): FastifyReply {
+  return reply.code(204).send()
+}
+
+/** A page with the link to the next one. */
+export function page<T>(request: FastifyRequest, reply: FastifyReply, body: Page<T>): Page<T> {
+  if (body.cursor !== null) {
+    const next = new URL(request.url, 'http://localhost')
+    next.searchParams.set('cursor', body.cursor)
+    reply.header('link', `<${next.pathname}${next.search}>; rel="next"`)
+  }
+  return body
+}
+
+/** What a conditional write demands. */
+export function preconditions(request: { headers: object }): Preconditions {
+  const headers = request.headers as Record<string, string | undefined>
+  return { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] }
+}

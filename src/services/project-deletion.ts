@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { writeBatches } from '../dynamo/batch.js'
+import type { Dynamo } from '../dynamo/client.js'
+import { unchanged } from '../dynamo/conditions.js'
+import type { Item } from '../dynamo/values.js'
+import { isMetadata, type ProjectEntities } from '../entities/projects.js'
+import { assertMatch } from '../etag.js'
+import { Problem } from '../problems.js'
+import type { Preconditions, ServiceContext } from './context.js'
+
+/** How long a deleter may take between two signs of life before another takes over. */
+const LEASE_MS = 3000
+const POLL_MS = 100
+
+interface Lookups<P> {
+  findProject(name: string): Promise<P>
+  presentProject(item: P): unknown
+}
+
+/**
+ * Deletes a project and its children. METADATA is marked first, which hides the project, ends its tokens and refuses
+ * new children; then the children go, and METADATA last. After a crash anywhere the next call goes on.
+ *
+ * The mark is a lease, because a batch cannot carry a condition: a second deleter waits, so that none can be left
+ * deleting when the name is taken anew.
+ */
+export function projectDeletion<P extends object>(
+  dynamo: Dynamo,
+  { entities: { project }, collections }: ProjectEntities,
+  { now, randomBytes }: ServiceContext,
+  { findProject, presentProject }: Lookups<P>
+) {
+  async function deleteProject(name: string, { ifMatch }: Preconditions = {}): Promise<void> {
+    const seen = ifMatch === undefined ? undefined : await findProject(name)
+    if (ifMatch !== undefined && seen) assertMatch(ifMatch, presentProject(seen))
+    const deleter = randomBytes(12).toString('hex')
+    while ((await take(name, deleter, seen)) === 'taken') {
+      await deleteChildren(name, deleter)
+      const { rejected } = await project
+        .remove({ project: name })
+        .where((attr, op) => op.eq(attr.deleter, deleter))
+        .go({ returnOnConditionCheckFailure: true })
+      if (!rejected) return
+    }
+  }
+
+  /** Marks the project as ours to delete; waits while it is another's. */
+  async function take(name: string, deleter: string, seen?: P): Promise<'taken' | 'gone'> {
+    for (;;) {
+      const { rejected, data } = await project
+        .patch({ project: name })
+        .set({ deleter, deleting: now() + LEASE_MS })
+        .where((attr, op) => {
+          const isFree = `(${op.notExists(attr.deleting)} OR ${op.lt(attr.deleting, now())})`
+          return seen ? `${isFree} AND ${unchanged(['repository'], seen as Item)(attr, op)}` : isFree
+        })
+        .go({ returnOnConditionCheckFailure: 'all_old' })
+      if (!rejected) return 'taken'
+      if (!data) return 'gone'
+      if (seen && (data as { deleting?: number }).deleting === undefined) throw new Problem('precondition-failed')
+      await sleep(POLL_MS)
+    }
+  }
+
+  async function deleteChildren(name: string, deleter: string): Promise<void> {
+    let renewed = now()
+    const keepLease = async () => {
+      if (now() - renewed < LEASE_MS / 3) return
+      renewed = now()
+      const { rejected } = await project
+        .patch({ project: name })
+        .set({ deleting: now() + LEASE_MS })
+        .where((attr, op) => op.eq(attr.deleter, deleter))
+        .go({ returnOnConditionCheckFailure: true })
+      if (rejected) throw new Problem('concurrent-changes', `Another caller has taken over the deletion of ${name}`)
+    }
+    const query = collections.overview({ project: name }).params() as Item
+    await writeBatches(dynamo, String(query.TableName), childrenOf(query, keepLease))
+  }
+
+  /** The keys of a partition, page by page, never all of them at once. */
+  async function* childrenOf(query: Item, eachPage: () => Promise<void>) {
+    let ExclusiveStartKey: unknown
+    do {
+      const page = await dynamo.request('Query', {
+        ...query,
+        ConsistentRead: true,
+        ProjectionExpression: 'pk, sk',
+        ExclusiveStartKey
+      })
+      for (const Key of page.Items as { pk: string; sk: string }[]) {
+        if (isMetadata(Key)) continue
+        await eachPage()
+        yield { DeleteRequest: { Key } }
+      }
+      ExclusiveStartKey = page.LastEvaluatedKey
+    } while (ExclusiveStartKey)
+  }
+
+  return deleteProject
+}

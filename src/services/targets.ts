@@ -1,0 +1,227 @@
+import type { Dynamo } from '../dynamo/client.js'
+import { unchanged } from '../dynamo/conditions.js'
+import { type PageRequest, readPage } from '../dynamo/cursors.js'
+import { addMerge, mergePatch, patchSize } from '../dynamo/merge.js'
+import { commit, readTogether } from '../dynamo/transact.js'
+import { type Attributes, type Item, unmarshal } from '../dynamo/values.js'
+import { IS_LIVE, IS_THERE, type ProjectEntities } from '../entities/projects.js'
+import { assertMatch } from '../etag.js'
+import { Problem } from '../problems.js'
+import { AWS_ACCOUNT, assertCredentialTypeKept, assertTarget, awsAccountErrors } from './aws-account.js'
+import type { Preconditions, ServiceContext } from './context.js'
+
+export interface TargetContent {
+  type: string
+  properties: Item
+}
+
+interface StoredTarget {
+  name: string
+  type: string
+  properties: unknown
+}
+
+const MAX_TRIES = 8
+/** More paths than this do not fit DynamoDB's 4 KB of expression for sure; then the merge happens here. */
+const MAX_PATHS = 40
+const MAX_KNOWN = 10_000
+
+export const projectNotFound = (name: string) => new Problem('project-not-found', `There is no project ${name}`)
+const targetNotFound = (name: string) => new Problem('target-not-found', `There is no target ${name} in this project`)
+
+/** The actions on a project's targets. */
+export function targetActions(
+  dynamo: Dynamo,
+  entities: ProjectEntities,
+  { cursors }: ServiceContext,
+  findProject: (name: string) => Promise<unknown>
+) {
+  const { target } = entities.entities
+  /** Targets that we have seen: a hint which of two writes to try first. Both decide for themselves. */
+  const known = new Set<string>()
+  const remember = (project: string, name: string) => {
+    if (known.size >= MAX_KNOWN) known.clear()
+    known.add(`${project}#${name}`)
+  }
+
+  const present = ({ name, type, properties }: StoredTarget) => ({ name, type, properties: propertiesOf(properties) })
+  const stillSo = (seen: StoredTarget) => unchanged(['type', 'properties'], { ...seen })
+
+  async function listTargets(project: string, request: PageRequest) {
+    const [page] = await Promise.all([
+      readPage(cursors, ['targets', project], request, options => target.query.byProject({ project }).go(options)),
+      findProject(project)
+    ])
+    return { ...page, items: page.items.map(item => present(item as StoredTarget)) }
+  }
+
+  async function findTarget(project: string, name: string): Promise<StoredTarget> {
+    const [owner, item] = await readTogether(
+      entities.transaction.get(({ project: projects, target }) => [
+        projects.get({ project }).commit(),
+        target.get({ project, name }).commit()
+      ])
+    )
+    if (!owner || (owner as { deleting?: number }).deleting !== undefined) throw projectNotFound(project)
+    if (!item) throw targetNotFound(name)
+    remember(project, name)
+    return item as StoredTarget
+  }
+
+  async function getTarget(project: string, name: string) {
+    return present(await findTarget(project, name))
+  }
+
+  async function findMatching(project: string, name: string, ifMatch: string | undefined) {
+    if (ifMatch === undefined) return undefined
+    const seen = await findTarget(project, name).catch(error => {
+      if (error instanceof Problem && error.code === 'target-not-found') return undefined
+      throw error
+    })
+    assertMatch(ifMatch, seen && present(seen))
+    return seen
+  }
+
+  /** Adds the target under a project that is there; false if the target exists. */
+  async function add(project: string, name: string, content: TargetContent): Promise<boolean> {
+    const cancelled = await commit(
+      entities.transaction.write(({ project: projects, target }) => [
+        projects
+          .check({ project })
+          .where(() => IS_LIVE)
+          .commit(),
+        target.create({ project, name, ...content }).commit()
+      ])
+    )
+    if (cancelled?.[0]?.rejected) throw projectNotFound(project)
+    return cancelled === null
+  }
+
+  /** Replaces a target that exists, keeping attributes that we do not know; false if there is none. */
+  async function replace(project: string, name: string, content: TargetContent, seen?: StoredTarget): Promise<boolean> {
+    const { rejected, data } = await target
+      .patch({ project, name })
+      .set(content)
+      .where((attr, op) => {
+        const kept = `(NOT ${op.eq(attr.type, AWS_ACCOUNT)} OR attribute_not_exists(properties.credential_type) OR ${op.eq(attr.properties.credential_type, content.properties.credential_type ?? null)})`
+        return seen ? `${kept} AND ${stillSo(seen)(attr, op)}` : kept
+      })
+      .go({ returnOnConditionCheckFailure: 'all_old' })
+    if (!rejected) return true
+    if (seen) throw new Problem('precondition-failed')
+    if (data) assertCredentialTypeKept(present(data as StoredTarget), content)
+    return false
+  }
+
+  async function putTarget(project: string, name: string, content: TargetContent, demands: Preconditions = {}) {
+    assertTarget(content)
+    const answer = (created: boolean) => {
+      remember(project, name)
+      return { created, target: { name, ...content } }
+    }
+    const seen = await findMatching(project, name, demands.ifMatch)
+    if (seen) {
+      await replace(project, name, content, seen)
+      return answer(false)
+    }
+    if (demands.ifNoneMatch !== undefined) {
+      if (await add(project, name, content)) return answer(true)
+      throw new Problem('precondition-failed')
+    }
+    for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
+      if (known.delete(`${project}#${name}`)) {
+        if (await replace(project, name, content)) return answer(false)
+      } else if (await add(project, name, content)) return answer(true)
+      else remember(project, name)
+    }
+    throw new Problem('concurrent-changes')
+  }
+
+  /** RFC 7396 on the properties: in one write where DynamoDB can merge, else on the image that it gave back. */
+  async function updateTarget(
+    project: string,
+    name: string,
+    change: { type?: string; properties?: Item },
+    { ifMatch }: Preconditions = {}
+  ) {
+    let seen = await findMatching(project, name, ifMatch)
+    if (ifMatch === undefined && change.type === undefined && patchSize(change.properties ?? {}) <= MAX_PATHS) {
+      const merged = await mergeInPlace(project, name, change.properties ?? {})
+      if ('target' in merged) return merged.target
+      seen = merged.image
+    }
+    for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
+      seen ??= await findTarget(project, name)
+      const before = present(seen)
+      const after = {
+        type: change.type ?? before.type,
+        properties: mergePatch(before.properties, change.properties ?? {}) as Item
+      }
+      assertTarget(after)
+      assertCredentialTypeKept(before, after)
+      const { rejected, data } = await target
+        .patch({ project, name })
+        .set(after)
+        .where(stillSo(seen))
+        .go({ response: 'all_new', returnOnConditionCheckFailure: true })
+      if (!rejected) return present(data as StoredTarget)
+      if (ifMatch !== undefined) throw new Problem('precondition-failed')
+      seen = undefined
+    }
+    throw new Problem('concurrent-changes')
+  }
+
+  async function mergeInPlace(project: string, name: string, patch: Item) {
+    const isForAws = awsAccountErrors(patch, 'partial').length === 0 && patch.credential_type === undefined
+    const params = target
+      .patch({ project, name })
+      .set({})
+      .where(({ type }, { ne }) => (isForAws ? IS_THERE : ne(type, AWS_ACCOUNT)))
+      .params({ response: 'all_new' }) as Parameters<typeof addMerge>[0]
+    const update = { ...addMerge(params, 'properties', patch), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
+    try {
+      const { Attributes } = await dynamo.request('UpdateItem', update)
+      return { target: present(parsed(Attributes as Item)) }
+    } catch (error) {
+      const failure = error as Error & { Item?: Attributes }
+      if (failure.name !== 'ConditionalCheckFailedException') throw error
+      return { image: failure.Item && parsed(unmarshal(failure.Item)) }
+    }
+  }
+
+  const parsed = (item: Item) => target.parse({ Item: item as never }).data as StoredTarget
+
+  async function deleteTarget(project: string, name: string, { ifMatch }: Preconditions = {}) {
+    const seen = await findMatching(project, name, ifMatch)
+    const cancelled = await commit(
+      entities.transaction.write(({ project: projects, target }) => [
+        projects
+          .check({ project })
+          .where(() => IS_LIVE)
+          .commit(),
+        target
+          .remove({ project, name })
+          .where((attr, op) => (seen ? stillSo(seen)(attr, op) : IS_THERE))
+          .commit()
+      ])
+    )
+    known.delete(`${project}#${name}`)
+    if (!cancelled) return
+    if (cancelled[0]?.rejected) throw projectNotFound(project)
+    throw seen ? new Problem('precondition-failed') : targetNotFound(name)
+  }
+
+  return { present, listTargets, getTarget, putTarget, updateTarget, deleteTarget }
+}
+
+/** Others may have stored the properties as JSON text. */
+function propertiesOf(stored: unknown): Item {
+  if (typeof stored !== 'string') return (stored ?? {}) as Item
+  try {
+    const parsed = JSON.parse(stored)
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed
+  } catch {
+    // Not JSON after all: shown as it is, below.
+  }
+  return { text: stored }
+}

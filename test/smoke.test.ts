@@ -1,3 +1,0 @@
-import t from 'tap'
-
-t.test('smoke', async t => t.ok(true))
