@@ -1,0 +1,267 @@
+import t from 'tap'
+import { callers, start, type Test } from './helpers.js'
+
+const repository = 'https://github.com/example/p'
+
+async function begin(t: Test, env: Record<string, string> = {}) {
+  const started = await start(t, { domains: ['projects'], env })
+  await started.api.post('/v1/projects', { name: 'myproj', repository })
+  return started
+}
+
+t.test('a problem is RFC 9457 and carries the request id', async t => {
+  const { api } = await begin(t)
+  const res = await api.get('/v1/projects/nosuch1', { 'x-request-id': 'my-request-1' })
+  t.equal(res.headers['content-type'], 'application/problem+json')
+  t.equal(res.headers['x-request-id'], 'my-request-1')
+  t.strictSame(res.json(), {
+    type: '/problems/project-not-found',
+    title: 'No such project',
+    status: 404,
+    detail: 'There is no project nosuch1',
+    code: 'project-not-found',
+    instance: 'my-request-1'
+  })
+  for (const bad of ['a b', 'x'.repeat(129), '<script>', '']) {
+    const made = await api.get('/v1/projects/nosuch1', { 'x-request-id': bad })
+    t.not(made.headers['x-request-id'], bad)
+    t.match(made.json().instance, /^[\w-]{36}$/)
+  }
+})
+
+t.test('all offending fields are named', async t => {
+  const { api, raw } = await begin(t)
+  const res = await api.post('/v1/projects', { name: 5, extra: 1, another: 2 })
+  t.equal(res.statusCode, 400)
+  t.strictSame(
+    res
+      .json()
+      .errors.map((e: { path: string }) => e.path)
+      .sort(),
+    ['body/another', 'body/extra', 'body/name', 'body/repository']
+  )
+  for (const body of [[], 'text', 5, null, true]) {
+    const answer = await api.call('POST', '/v1/projects', JSON.stringify(body), { 'content-type': 'application/json' })
+    t.match(answer.json(), { status: 400, code: 'invalid-request' }, JSON.stringify(body))
+  }
+  t.match((await api.post('/v1/projects')).json(), { errors: [{ path: 'body/name' }, { path: 'body/repository' }] })
+  t.equal((await raw.all('projects')).length, 1, 'nothing was written')
+})
+
+t.test('queries are coerced and checked', async t => {
+  const { api } = await begin(t)
+  const list = (query: string) => api.get(`/v1/projects/myproj/tokens?${query}`)
+  t.equal((await list('limit=7')).statusCode, 200)
+  for (const query of [
+    'limit=0',
+    'limit=101',
+    'limit=x',
+    'limit=1.5',
+    'limit=',
+    'limit=1&limit=2',
+    'limit=99999999999999999999',
+    'page=2',
+    'cursor='
+  ]) {
+    t.match((await list(query)).json(), { status: 400, code: 'invalid-request' }, query)
+  }
+})
+
+t.test('a cursor is bound to its list, its arguments and its server', async t => {
+  const { api, raw } = await begin(t)
+  await api.post('/v1/projects', { name: 'other1', repository })
+  for (const pk of ['PROJECT#myproj', 'PROJECT#other1']) {
+    for (let i = 0; i < 5; i++)
+      await raw.put('projects', { pk, sk: `TOKEN#tkn-${i}`, created_at: 'x', expires_at: 'x' })
+  }
+  const { cursor } = (await api.get('/v1/projects/myproj/tokens?limit=2')).json()
+  t.notMatch(Buffer.from(cursor, 'base64url').toString('latin1'), 'PROJECT', 'it shows no key')
+  const at = (url: string, c: string) => api.get(`${url}?limit=2&cursor=${encodeURIComponent(c)}`)
+  t.equal((await at('/v1/projects/myproj/tokens', cursor)).statusCode, 200)
+  const flipped = (i: number) => cursor.slice(0, i) + (cursor[i] === 'A' ? 'B' : 'A') + cursor.slice(i + 1)
+  const { cursor: strange } = (await (await begin(t)).api.get('/v1/projects/myproj/tokens?limit=1')).json()
+  const wrong: [string, string][] = [
+    ['/v1/projects/other1/tokens', cursor],
+    ['/v1/projects/myproj/targets', cursor],
+    ['/v1/projects/myproj/tokens', flipped(3)],
+    ['/v1/projects/myproj/tokens', flipped(cursor.length - 3)],
+    ['/v1/projects/myproj/tokens', cursor.slice(0, -4)],
+    ['/v1/projects/myproj/tokens', `${cursor}AAAA`],
+    ['/v1/projects/myproj/tokens', 'eyJwayI6IlBST0pFQ1QjIn0'],
+    ['/v1/projects/myproj/tokens', '💥'],
+    ['/v1/projects/myproj/tokens', strange ?? 'x']
+  ]
+  for (const [url, c] of wrong)
+    t.match((await at(url, c)).json(), { status: 400, code: 'invalid-cursor' }, `${url} ${c}`)
+})
+
+t.test('servers that share a key understand each other’s cursors', async t => {
+  const environments: Record<string, string>[] = [{ CURSOR_KEY: 'shared-key' }, { ADMIN_TOKEN: 'shared-token' }]
+  for (const env of environments) {
+    const pages = await Promise.all(
+      [1, 2].map(async () => {
+        const { app, raw } = await start(t, { domains: ['projects'], env })
+        const api = callers(app).as('shared-token')
+        await api.post('/v1/projects', { name: 'myproj', repository })
+        for (let i = 0; i < 3; i++) {
+          await raw.put('projects', { pk: 'PROJECT#myproj', sk: `TOKEN#tkn-${i}`, created_at: 'x', expires_at: 'x' })
+        }
+        return { api, cursor: (await api.get('/v1/projects/myproj/tokens?limit=1')).json().cursor as string }
+      })
+    )
+    const [one, two] = pages as [(typeof pages)[0], (typeof pages)[0]]
+    const next = await two.api.get(`/v1/projects/myproj/tokens?limit=1&cursor=${one.cursor}`)
+    t.match(next.json(), { items: [{ tokenId: 'tkn-1' }] })
+  }
+})
+
+t.test('identifiers cannot reach other items', async t => {
+  const { api, raw } = await begin(t)
+  const before = await raw.all('projects')
+  const bad = ['a#b', '#', 'a\u0000b', 'a\nb', '\u007f', 'x'.repeat(1025), 'é'.repeat(600)]
+  for (const id of bad) {
+    const part = encodeURIComponent(id)
+    for (const url of [
+      `/v1/projects/${part}`,
+      `/v1/projects/myproj/tokens/${part}`,
+      `/v1/projects/myproj/targets/${part}`
+    ]) {
+      t.equal((await api.get(url)).statusCode, 400, `GET ${url.slice(0, 60)}`)
+      t.equal((await api.delete(url)).statusCode, 400, `DELETE ${url.slice(0, 60)}`)
+    }
+  }
+  for (const url of ['/v1/projects/%ZZ', '/v1/projects/%ff', '/v1/projects/%ed%a0%80']) {
+    const res = await api.get(url)
+    t.match(res.json(), { status: 400, code: 'invalid-request' }, url)
+    t.equal(res.headers['content-type'], 'application/problem+json')
+  }
+  t.strictSame(await raw.all('projects'), before, 'nothing has changed')
+})
+
+t.test('what JSON can say and DynamoDB cannot store', async t => {
+  const { api, raw } = await begin(t)
+  const put = (payload: string) =>
+    api.call('PUT', '/v1/projects/myproj/targets/prod', payload, { 'content-type': 'application/json' })
+  const nested = (levels: number) => `{"type":"x","properties":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
+  t.equal((await put(nested(31))).statusCode, 201, '31 maps in a map are 32 levels')
+  t.match((await put(nested(33))).json(), { status: 400, code: 'nesting-too-deep' })
+  t.match((await put(nested(150_000))).json(), { status: 400, code: 'nesting-too-deep' })
+  t.match((await put(`{"type":"x","properties":${'['.repeat(40)}${']'.repeat(40)}}`)).json(), { status: 400 })
+  for (const value of ['1e400', '1e126', '-1e126', '1e-131', '"\\ud800"', '{"\\udc00":1}']) {
+    t.match(
+      (await put(`{"type":"x","properties":{"v":${value}}}`)).json(),
+      { status: 400, code: 'invalid-request' },
+      value
+    )
+  }
+  for (const value of ['1e125', '-0.1', '9007199254740993', '"\\ud83d\\udca5"', '""', 'null', '[]', '{}']) {
+    t.ok((await put(`{"type":"x","properties":{"v":${value}}}`)).statusCode < 300, value)
+  }
+  t.match((await put('{"type":"x","properties":{"__proto__":{"a":1}}}')).json(), { status: 400 })
+  t.match((await put('{"type":"x"')).json(), { status: 400, code: 'invalid-json' })
+  const big = (bytes: number) => JSON.stringify({ type: 'x', properties: { v: 'é'.repeat(bytes / 2) } })
+  t.match((await put(big(409_600))).json(), { status: 413, code: 'item-too-large' })
+  t.equal((await put(big(409_000))).statusCode, 200)
+  t.match((await put(big(1_200_000))).json(), { status: 413, code: 'body-too-large' })
+  const grown = await api.patch('/v1/projects/myproj/targets/prod', { properties: { w: 'x'.repeat(5000) } })
+  t.match(grown.json(), { status: 413, code: 'item-too-large' }, 'also where an update makes it too large')
+  t.equal((await raw.query('projects', 'PROJECT#myproj')).length, 2)
+})
+
+t.test('bodies of other types', async t => {
+  const { api } = await begin(t)
+  for (const type of ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+    const res = await api.call('POST', '/v1/projects', 'name=x', { 'content-type': type })
+    t.match(res.json(), { status: 415, code: 'unsupported-media-type' }, type)
+  }
+  const merge = await api.call('PATCH', '/v1/projects/myproj', JSON.stringify({ repository }), {
+    'content-type': 'application/merge-patch+json'
+  })
+  t.equal(merge.statusCode, 200)
+})
+
+t.test('405 with Allow, and an answer to OPTIONS', async t => {
+  const { api } = await begin(t)
+  const res = await api.call('PUT', '/v1/projects/myproj')
+  t.match(res.json(), { status: 405, code: 'method-not-allowed' })
+  t.equal(res.headers.allow, 'DELETE, GET, HEAD, OPTIONS, PATCH')
+  const options = await api.call('OPTIONS', '/v1/projects/myproj')
+  t.equal(options.statusCode, 204)
+  t.equal(options.headers.allow, 'DELETE, GET, HEAD, OPTIONS, PATCH')
+  t.equal((await api.call('HEAD', '/v1/projects/myproj')).statusCode, 200)
+  t.match((await api.get('/v1/nosuch')).json(), { status: 404, code: 'not-found' })
+  t.match((await api.get('/nosuch')).json(), { status: 404, code: 'not-found' })
+})
+
+t.test('the rate is limited if it is said to be', async t => {
+  const { api } = await begin(t, { RATE_LIMIT: '5' })
+  const answers = []
+  for (let i = 0; i < 6; i++) answers.push(await api.get('/v1/projects/myproj'))
+  const refused = answers.at(-1)
+  t.match(refused?.json(), { status: 429, code: 'too-many-requests' })
+  t.match(refused?.headers['retry-after'], /^\d+$/)
+  t.equal((await api.get('/healthz')).statusCode, 200)
+})
+
+t.test('CORS is for the listed origins', async t => {
+  const { api } = await begin(t, { CORS_ORIGIN: 'https://app.example.com' })
+  const ask = (origin: string) =>
+    api.call('OPTIONS', '/v1/projects/myproj', undefined, { origin, 'access-control-request-method': 'PATCH' })
+  const allowed = await ask('https://app.example.com')
+  t.equal(allowed.headers['access-control-allow-origin'], 'https://app.example.com')
+  t.match(allowed.headers['access-control-allow-methods'], 'PATCH')
+  t.equal((await ask('https://evil.example.com')).headers['access-control-allow-origin'], undefined)
+})
+
+t.test('throttling and lost connections are 503 with Retry-After', async t => {
+  const { api, database } = await begin(t)
+  const { client } = database.dynamo('projects')
+  client.config.maxAttempts = async () => 1
+  for (const name of ['ProvisionedThroughputExceededException', 'ThrottlingException', 'ECONNRESET']) {
+    client.middlewareStack.add(
+      () => async () => {
+        throw Object.assign(new Error('secret detail'), { name, code: name, $fault: 'client', $metadata: {} })
+      },
+      { step: 'finalizeRequest', name: 'fail', override: true }
+    )
+    const res = await api.get('/v1/projects/myproj')
+    t.match(res.json(), { status: 503, code: 'database-unavailable' }, name)
+    t.equal(res.headers['retry-after'], '1')
+    t.notMatch(res.body, /secret|cello/)
+  }
+})
+
+t.test('a table that vanishes is 503 for callers and named by /readyz', async t => {
+  let now = Date.now()
+  const { api, database, config } = await start(t, { domains: ['projects', 'layers'], now: () => now })
+  t.strictSame((await api.get('/readyz')).json(), { status: 'ready', differences: [] })
+  const { DeleteTableCommand } = await import('@aws-sdk/client-dynamodb')
+  await database.dynamo('projects').client.send(new DeleteTableCommand({ TableName: config.tables.projects }))
+  now += 2000
+  const res = await api.get('/readyz')
+  t.equal(res.statusCode, 503)
+  t.strictSame(res.json(), { status: 'unready', differences: ['table cello does not exist'] })
+  const call = await api.get('/v1/projects/myproj')
+  t.match(call.json(), { status: 503, code: 'database-unavailable' })
+  t.notMatch(call.body, 'cello')
+})
+
+t.test('metrics tell of requests and of DynamoDB', async t => {
+  const { api } = await begin(t)
+  await api.get('/v1/projects/myproj')
+  await api.get('/v1/projects/nosuch1')
+  const { body } = await api.get('/metrics')
+  t.match(body, 'quintet_http_request_duration_seconds_count{method="GET",route="/v1/projects/:name",status="404"} 1')
+  t.match(body, 'quintet_dynamodb_requests_total{operation="GetItem",table="cello",outcome="ok"} 2')
+  t.match(body, /quintet_dynamodb_consumed_capacity_units_total{operation="PutItem",table="cello"} 1/)
+  t.match(body, /quintet_event_loop_lag_seconds/)
+  const off = await start(t, { domains: ['projects'], env: { METRICS: 'off' } })
+  t.equal((await off.api.get('/metrics')).statusCode, 404)
+})
+
+t.test('two apps in one process do not see each other', async t => {
+  const [one, two] = [await begin(t), await start(t, { domains: ['projects'] })]
+  t.equal((await one.api.get('/v1/projects/myproj')).statusCode, 200)
+  t.equal((await two.api.get('/v1/projects/myproj')).statusCode, 404)
+  t.notMatch((await two.api.get('/metrics')).body, 'status="200"')
+})

@@ -1,0 +1,70 @@
+import t from 'tap'
+import { fill, killDuringDeletion, raceCreationAgainstDeletion } from './deletion-rounds.js'
+import { start } from './helpers.js'
+
+const repository = 'https://github.com/example/doomed'
+
+t.test('a deletion empties the partition in parallel batches', async t => {
+  const started = await start(t, { domains: ['projects'] })
+  const { api, raw, counted } = started
+  await api.post('/v1/projects', { name: 'doomed', repository })
+  await api.post('/v1/projects', { name: 'spared', repository })
+  await fill(started, 'doomed', 1000)
+  const { requests } = await counted(() => api.delete('/v1/projects/doomed'))
+  const count = (operation: string) => requests.filter(name => name === operation).length
+  t.equal(count('BatchWriteItem'), 40)
+  t.ok(count('Query') <= 2)
+  t.ok(requests.length <= 40 + 2 + 4, 'the mark, the lease and the end are all that is added')
+  t.strictSame(
+    (await raw.all('projects')).map(item => item.pk),
+    ['PROJECT#spared']
+  )
+})
+
+t.test('killed anywhere, a deletion is finished by the next call', async t => {
+  t.jobs = 5
+  // 500 children: the mark, one query, twenty batches, the end.
+  for (const atRequest of [1, 2, 3, 12, 22]) {
+    t.test(`at request ${atRequest}`, t => killDuringDeletion(t, 500, atRequest))
+  }
+})
+
+t.test('no child survives its project', t => raceCreationAgainstDeletion(t, 40))
+
+t.test('two deleters at once: both answer, and none deletes what comes after', async t => {
+  const started = await start(t, { domains: ['projects'] })
+  const { api, raw } = started
+  for (let round = 0; round < 3; round++) {
+    await api.post('/v1/projects', { name: 'doomed', repository })
+    await fill(started, 'doomed', 200)
+    const codes = await Promise.all([1, 2, 3].map(async () => (await api.delete('/v1/projects/doomed')).statusCode))
+    t.strictSame(codes, [204, 204, 204])
+    t.strictSame(await raw.all('projects'), [])
+  }
+})
+
+t.test('what DynamoDB leaves unprocessed is tried again', async t => {
+  const started = await start(t, { domains: ['projects'] })
+  const { api, raw, database } = started
+  await api.post('/v1/projects', { name: 'doomed', repository })
+  await fill(started, 'doomed', 300)
+  let withheld = 0
+  // DynamoDB takes only a part of some batches when it is busy, which the engine never does.
+  database.dynamo('projects').client.middlewareStack.add(
+    next => async args => {
+      const input = args.input as { RequestItems?: Record<string, unknown[]> }
+      const requests = input.RequestItems?.cello
+      if (!requests || Math.random() < 0.3) return next(args)
+      const held = requests.splice(0, Math.ceil(requests.length / 2))
+      withheld += held.length
+      if (requests.length === 0) return { output: { $metadata: {}, UnprocessedItems: { cello: held } }, response: {} }
+      const result = await next(args)
+      Object.assign(result.output, { UnprocessedItems: { cello: held } })
+      return result
+    },
+    { step: 'initialize', name: 'busy' }
+  )
+  t.equal((await api.delete('/v1/projects/doomed')).statusCode, 204)
+  t.ok(withheld > 100, `${withheld} requests were withheld`)
+  t.strictSame(await raw.all('projects'), [])
+})
