@@ -1,0 +1,63 @@
+import t from 'tap'
+import { InvalidConfig, readConfig } from '../src/config.js'
+
+function refused(env: Record<string, string>): string[] {
+  try {
+    readConfig(env)
+    return []
+  } catch (error) {
+    return error instanceof InvalidConfig ? error.lines : [`not refused but broken: ${error}`]
+  }
+}
+
+t.test('nothing needs to be set', async t => {
+  t.match(readConfig({}), {
+    host: '127.0.0.1',
+    port: 3000,
+    logLevel: 'info',
+    dynamodb: { kind: 'embedded', folder: '.quintet' },
+    domains: ['hosting', 'layers', 'tenants', 'projects', 'realtime'],
+    tables: { deployments: 'DeploymentTable', aliases: 'AliasTable', projects: 'cello', realtime: 'compose' }
+  })
+  t.equal(readConfig({ EMBEDDED_DATA: 'memory' }).dynamodb.kind, 'embedded')
+  t.match(readConfig({ DYNAMODB: 'http://localhost:8000', DOMAINS: 'projects' }).dynamodb, {
+    url: 'http://localhost:8000',
+    anonymous: true
+  })
+  t.match(readConfig({ DYNAMODB: 'http://localhost:8000', DOMAINS: 'projects', AWS_PROFILE: 'x' }).dynamodb, {
+    anonymous: false
+  })
+})
+
+t.test('a wrong value is refused with a line that names its variable', async t => {
+  const wrong: [Record<string, string>, RegExp][] = [
+    [{ PORT: 'x' }, /^PORT must be a whole number from 0 to 65535, not "x"$/],
+    [{ PORT: '70000' }, /^PORT /],
+    [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of /],
+    [{ DYNAMODB: 'local' }, /^DYNAMODB must be embedded, aws or an endpoint URL, not "local"$/],
+    [{ DOMAINS: 'projects,nosuch' }, /^DOMAINS must be out of .*, not "nosuch"$/],
+    [{ DYNAMODB: 'aws', EMBEDDED_PORT: '8000', DOMAINS: 'projects' }, /^EMBEDDED_PORT is only for DYNAMODB=embedded/],
+    [{ DYNAMODB: 'aws', EMBEDDED_DATA: 'x', DOMAINS: 'projects' }, /^EMBEDDED_DATA is only for DYNAMODB=embedded/],
+    [{ PROJECTS_TABLE: 'a b' }, /^PROJECTS_TABLE must be a DynamoDB table name/],
+    [{ HOST: '0.0.0.0' }, /^ADMIN_TOKEN must be set to listen on 0\.0\.0\.0/],
+    [{ ADMIN_TOKEN: 'ä' }, /^ADMIN_TOKEN may hold visible ASCII characters only$/],
+    [{ CORS_ORIGIN: 'example.com' }, /^CORS_ORIGIN must list origins/],
+    [{ RATE_LIMIT: '-1' }, /^RATE_LIMIT /],
+    [{ METRICS: 'maybe' }, /^METRICS must be one of on, off/],
+    [
+      { CELLO_DYNAMODB_ASSUME_ROLE_ARN: 'x', DYNAMODB: 'aws', DOMAINS: 'projects' },
+      /^CELLO_DYNAMODB_ASSUME_ROLE_ARN must be the ARN/
+    ],
+    [
+      { CELLO_DYNAMODB_ASSUME_ROLE_ARN: 'arn:aws:iam::123456789012:role/x' },
+      /^CELLO_DYNAMODB_ASSUME_ROLE_ARN is not for DYNAMODB=embedded/
+    ]
+  ]
+  for (const [env, line] of wrong) {
+    const lines = refused(env)
+    t.equal(lines.length, 1, JSON.stringify(env))
+    t.match(lines[0], line)
+  }
+  t.equal(refused({ PORT: 'x', LOG_LEVEL: 'loud', HOST: '0.0.0.0' }).length, 3, 'all of them at once')
+  t.strictSame(refused({ HOST: '0.0.0.0', ADMIN_TOKEN: 'secret' }), [])
+})
