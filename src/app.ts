@@ -10,7 +10,7 @@ import type { Database } from './dynamo/database.js'
 import { type Authenticate, addAuth } from './plugins/auth.js'
 import { addBodies } from './plugins/bodies.js'
 import { addDocs } from './plugins/docs.js'
-import { addErrors, addMethodNotAllowed, frameworkErrors } from './plugins/errors.js'
+import { addErrors, addMethodNotAllowed, clientErrorHandler, frameworkErrors } from './plugins/errors.js'
 import { addEtags } from './plugins/etag.js'
 import { addHealth } from './plugins/health.js'
 import type { Metrics } from './plugins/metrics.js'
@@ -57,7 +57,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     requestIdHeader: false,
     genReqId: requestId,
     routerOptions: { maxParamLength: 8192 },
-    frameworkErrors
+    frameworkErrors,
+    clientErrorHandler
   })
   const routes = collectRoutes(app)
   app.addHook('onRequest', async (request, reply) => void reply.header('x-request-id', request.id))
