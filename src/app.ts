@@ -18,6 +18,7 @@ import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
 import { layerRoutes } from './routes/layers.js'
 import { projectRoutes } from './routes/projects.js'
+import { embeddedExpiry } from './services/layer-sweeping.js'
 import { layersService } from './services/layers.js'
 import { projectsService } from './services/projects.js'
 
@@ -79,6 +80,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   if (serves('layers')) {
     const service = layersService(database.dynamo('layers'), config.tables.layers, config.layers, context)
     await app.register(layerRoutes, { prefix: '/v1', service })
+    const expiry = embeddedExpiry(database.dynamo('layers'), config.tables.layers, now, app.log)
+    const stop = database.engine?.onExpired(config.tables.layers, expiry)
+    app.addHook('onClose', async () => void stop?.())
   }
   if (serves('projects')) {
     const service = projectsService(database.dynamo('projects'), config.tables.projects, context)

@@ -1,7 +1,7 @@
-import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { Entity, Service } from 'electrodb'
 import type { Dynamo } from '../dynamo/client.js'
 import { attributeKey, exact, key } from '../dynamo/exact.js'
+import type { Attributes } from '../dynamo/values.js'
 
 /** What a layer and a build have in common, under the document's names. */
 const content = {
@@ -113,28 +113,33 @@ export function layerEntities(client: Dynamo, table: string, now: () => number) 
 
 export type LayerEntities = ReturnType<typeof layerEntities>
 
-type Image = Record<string, AttributeValue>
-
 /** What stands before the first `#` of a key: the kind of item, as the event bus is told it. */
 export const keyType = (value: string) => value.split('#', 1)[0] as string
 
-/** The kinds of key that a version of a layer has. */
-export const LAYER_TYPES = { pk: 'lyr', sk: 'lyrVrsn' } as const
+/** Whether a pair of such kinds is that of a layer's version. */
+export const isLayerVersion = (types: { pk_type: string; sk_type: string }) =>
+  types.pk_type === 'lyr' && types.sk_type === 'lyrVrsn'
 
-/** The names under which an expired row leaves the index, and the attributes that go with them. */
+/** What only an active row has. */
 const ACTIVE = ['dplySts', 'exDt', 'chnls', 'kept']
 
 /** A row that TTL removed, as it comes back: deleted, and otherwise what it was, attributes of others included. */
-export function deletedImage(image: Image, at: string): Image {
-  const kept = Object.entries(image).filter(([name]) => !ACTIVE.includes(name))
-  return { ...Object.fromEntries(kept), deleted_date: { S: at } }
+export function deletedImage(image: Attributes, at: string): Attributes {
+  const rest = Object.entries(image).filter(([name]) => !ACTIVE.includes(name))
+  return { ...Object.fromEntries(rest), deleted_date: { S: at } }
 }
 
-/** What of a row a deleter needs to know, for when the whole row is more than an event holds. */
-export function imageSummary(image: Image): Image {
+/** What of a row its deleter needs to know, for when the whole row is more than an event holds. */
+export function imageSummary(image: Attributes): Attributes {
   const names = ['pk', 'sk', 'rgn', 'pckg', 'lyrVrsn', 'pckgVrsn', 'arn', 'requirementsHsh', 'crtdDt', ...ACTIVE]
   return Object.fromEntries(Object.entries(image).filter(([name]) => names.includes(name)))
 }
 
-/** The condition under which a row may be put: nothing stands there. */
+/** The condition under which a row may come back: nothing stands there. */
 export const IS_ABSENT = 'attribute_not_exists(pk)'
+
+/** Whether an image is that of a deleted version. */
+export const isDeletedImage = (image: Attributes | undefined) => image?.dplySts === undefined
+
+/** The ARN in an image, if it has one. */
+export const arnOf = (image: Attributes) => image.arn?.S

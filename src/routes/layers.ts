@@ -103,23 +103,27 @@ export const layerRoutes: Routes<LayersService> = async (app, { service: layers 
     }
   )
 
-  app.post(
-    '/layers/:region/:package/:version/undeprecate',
+  app.patch(
+    '/layers/:region/:package/:version',
     {
       schema: {
-        operationId: 'undoDeprecation',
+        operationId: 'updateExpiry',
         tags,
-        summary: 'Undo a deprecation: the version no longer expires',
+        summary: 'Undo a deprecation, or say when a deprecated version expires',
         description:
-          'It stays deployed until it is deleted. `latest` does not move back to it: to have it there again, publish it anew.',
+          'With `null` the version stays deployed until it is deleted. `latest` does not move back to it: to have it there again, publish it anew.',
         params: schema.LayerParams,
         headers: IfMatch,
-        response: { 200: schema.Layer, ...problems('layer-not-found', 'layer-not-deprecated', 'precondition-failed') }
+        body: schema.LayerChange,
+        response: {
+          200: schema.Layer,
+          ...problems('layer-not-found', 'layer-not-deprecated', 'layer-in-channel', 'precondition-failed')
+        }
       }
     },
     request => {
       const { region, package: name, version } = request.params
-      return layers.undoDeprecation(region, name, version, preconditions(request))
+      return layers.updateExpiry(region, name, version, request.body, preconditions(request))
     }
   )
 

@@ -48,20 +48,10 @@ export const RegionParams = Type.Object({ region: Region })
 export const PackageParams = Type.Object({ package: Package })
 export const BuildParams = Type.Object({ package: Package, version: Version })
 
-const status = (...values: string[]) =>
-  Type.Optional(
-    Type.Enum(values as ['latest', 'deprecated', 'deleted'], {
-      type: 'string',
-      description: 'Only those of this status.'
-    })
-  )
+const status = <const T extends string>(...values: T[]) =>
+  Type.Optional(Type.Unsafe<T>(Type.Enum(values, { type: 'string', description: 'Only those of this status.' })))
 export const VersionsQuery = strict({ ...PageQuery, status: status('latest', 'deprecated', 'deleted') })
-export const DeployedQuery = strict({
-  ...PageQuery,
-  status: Type.Optional(
-    Type.Enum(['latest', 'deprecated'], { type: 'string', description: 'Only those of this status.' })
-  )
-})
+export const DeployedQuery = strict({ ...PageQuery, status: status('latest', 'deprecated') })
 export const DeleteQuery = strict({
   withdraw: Type.Optional(
     Type.Boolean({ default: false, description: 'Deletes the version even if it is the latest; then none is.' })
@@ -120,6 +110,18 @@ export const NewLayer = component(
         }
       ]
     }
+  )
+)
+
+export const LayerChange = component(
+  'LayerChange',
+  strict(
+    {
+      expiresAt: Type.Union([Type.String({ format: 'date-time', maxLength: 40 }), Type.Null()], {
+        description: 'When the version expires, in the future; `null` undoes its deprecation.'
+      })
+    },
+    { examples: [{ expiresAt: null }] }
   )
 )
 

@@ -1,6 +1,6 @@
 import { commit } from '../dynamo/transact.js'
 import type { LayerEntities } from '../entities/layers.js'
-import { Problem } from '../problems.js'
+import { invalid, Problem } from '../problems.js'
 import type { Preconditions, ServiceContext } from './context.js'
 import {
   all,
@@ -83,7 +83,7 @@ export function layerDeletion(entities: LayerEntities, { now }: ServiceContext, 
     throw refusal(key, row)
   }
 
-  /** Why a version cannot be deleted, from what stands there. */
+  /** Why a version cannot be deleted or expire, from what stands there. */
   function refusal({ rgn, pckg, lyrVrsn }: Key, row: StoredLayer | null): Problem {
     if (!row?.dplySts) return layerNotFound(rgn, pckg, lyrVrsn)
     const channels = channelsOf(row)
@@ -99,21 +99,33 @@ export function layerDeletion(entities: LayerEntities, { now }: ServiceContext, 
     return new Problem('precondition-failed')
   }
 
-  /** Undoes a deprecation: the version stays deployed until it is deleted by hand. `latest` does not move back to it. */
-  async function undoDeprecation(region: string, name: string, version: number, preconditions: Preconditions = {}) {
+  /**
+   * Says when a deprecated version expires; with `null` the deprecation is undone, and the version stays deployed until it
+   * is deleted by hand. `latest` does not move back to it.
+   */
+  async function updateExpiry(
+    region: string,
+    name: string,
+    version: number,
+    { expiresAt }: { expiresAt: string | null },
+    preconditions: Preconditions = {}
+  ) {
+    const key = { rgn: region, pckg: packageName(name), lyrVrsn: version }
+    const exDt = expiresAt === null ? undefined : Math.floor(Date.parse(expiresAt) / 1000)
+    if (exDt !== undefined && !(exDt * 1000 > now())) throw invalid('body/expiresAt', 'must lie in the future')
     const seen = await findMatching(region, name, version, preconditions)
-    const { rejected, data } = await layer
-      .patch({ rgn: region, pckg: packageName(name), lyrVrsn: version })
-      .set({ kept: true })
-      .remove(['exDt'])
-      .where(all(hasStatus('deprecated'), isAlive(now()), seen))
+    const change =
+      exDt === undefined
+        ? layer.patch(key).set({ kept: true }).remove(['exDt'])
+        : layer.patch(key).set({ exDt }).remove(['kept'])
+    const { rejected, data } = await change
+      .where(all(hasStatus('deprecated'), isAlive(now()), seen, exDt === undefined ? undefined : isFree))
       .go({ response: 'all_new', returnOnConditionCheckFailure: 'all_old' })
     const row = data as StoredLayer | null
     if (!rejected) return presentLayer(row as StoredLayer)
-    if (!row?.dplySts) throw layerNotFound(region, name, version)
-    if (row.dplySts === 'deprecated') throw new Problem('precondition-failed')
-    throw new Problem('layer-not-deprecated', `Version ${version} is the latest`)
+    if (row?.dplySts === 'latest') throw new Problem('layer-not-deprecated', `Version ${version} is the latest`)
+    throw refusal(key, row)
   }
 
-  return { deleteLayer, undoDeprecation }
+  return { deleteLayer, updateExpiry }
 }

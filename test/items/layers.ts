@@ -112,8 +112,9 @@ export const layerItems: ItemCase[] = [
       },
       {
         prepare: publishTwice,
-        method: 'POST',
-        url: '/v1/layers/us-east-1/numpy/1/undeprecate',
+        method: 'PATCH',
+        url: '/v1/layers/us-east-1/numpy/1',
+        body: { expiresAt: null },
         key: [pk, 'lyrVrsn#v1'],
         item: { ...stored, sk: 'lyrVrsn#v1', lyrVrsn: 1, dplySts: 'deprecated', kept: true }
       }
