@@ -110,7 +110,7 @@ export function readConfig(env: Env): Config {
       stsEndpoint: read.matching('AWS_ENDPOINT_URL_STS', /^https?:\/\/\S+$/, 'a URL')
     },
     layers: {
-      expiryDays: read.number('LAYER_EXPIRY_DAYS', 0.0001, 36_500) ?? 365,
+      expiryDays: read.number('LAYER_EXPIRY_DAYS', 0.00001, 36_500) ?? 365,
       eventBus: read.matching('EVENT_BUS_NAME', /^[\w./:-]{1,1600}$/, 'the name or ARN of an event bus') ?? 'default'
     }
   }

@@ -15,7 +15,7 @@ function clientIn(region: string): LambdaClient {
   const made = new LambdaClient({
     region,
     maxAttempts: 4,
-    requestHandler: { connectionTimeout: 2000, requestTimeout: 5000 }
+    requestHandler: { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true }
   })
   clients.set(region, made)
   return made

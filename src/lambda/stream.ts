@@ -11,7 +11,7 @@ const config = readConfig({ DYNAMODB: 'aws', ...process.env })
 const { client } = (await openDatabase(config, () => {})).dynamo('layers')
 const bus = new EventBridgeClient({
   maxAttempts: 3,
-  requestHandler: { connectionTimeout: 2000, requestTimeout: 5000 }
+  requestHandler: { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true }
 })
 const { restore } = layerExpiry({
   client,

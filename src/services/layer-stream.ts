@@ -148,7 +148,7 @@ function chunksOf(messages: Message[]): Message[][] {
 /** Sends a chunk, and again exactly what the bus refused of it. */
 async function send(chunk: Message[], tools: StreamTools): Promise<StreamRecord[]> {
   let left = chunk
-  for (let attempt = 0; left.length > 0 && attempt < (tools.tries ?? 6); attempt++) {
+  for (let attempt = 0; left.length > 0 && attempt < (tools.tries ?? 5); attempt++) {
     if (attempt > 0) await sleep(Math.random() * Math.min(100 * 2 ** attempt, 5000))
     left = await sendOnce(left, tools)
   }
