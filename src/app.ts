@@ -16,7 +16,10 @@ import { addHealth } from './plugins/health.js'
 import type { Metrics } from './plugins/metrics.js'
 import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
+import { layerRoutes } from './routes/layers.js'
 import { projectRoutes } from './routes/projects.js'
+import { embeddedExpiry } from './services/layer-sweeping.js'
+import { layersService } from './services/layers.js'
 import { projectsService } from './services/projects.js'
 
 export interface AppOptions {
@@ -75,6 +78,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const serves = (domain: Config['domains'][number]) => config.domains.includes(domain)
   let authenticate: Authenticate = async () => undefined
 
+  if (serves('layers')) {
+    const service = layersService(database.dynamo('layers'), config.tables.layers, config.layers, context)
+    await app.register(layerRoutes, { prefix: '/v1', service })
+    const expiry = embeddedExpiry(database.dynamo('layers'), config.tables.layers, now, app.log)
+    const stop = database.engine?.onExpired(config.tables.layers, expiry)
+    app.addHook('onClose', async () => void stop?.())
+  }
   if (serves('projects')) {
     const service = projectsService(database.dynamo('projects'), config.tables.projects, context)
     authenticate = service.authenticate

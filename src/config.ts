@@ -19,6 +19,8 @@ export interface Config {
   /** Requests a minute from one address, if limited. */
   rateLimit?: number
   projects: { assumeRoleArn?: string; stsEndpoint?: string }
+  /** After how many days a deprecated layer expires, and the bus that hears of it on AWS. */
+  layers: { expiryDays: number; eventBus: string }
 }
 
 /** The settings that cannot be used, a line each. */
@@ -51,6 +53,15 @@ function reader(env: Env) {
       const number = Number(value)
       if (Number.isInteger(number) && number >= min && number <= max) return number
       lines.push(`${name} must be a whole number from ${min} to ${max}, not "${value}"`)
+      return undefined
+    },
+    /** A number that may have decimals, for which `integer` is too coarse. */
+    number(name: string, min: number, max: number): number | undefined {
+      const value = text(name)
+      if (value === undefined) return undefined
+      const number = Number(value)
+      if (/^\d+(\.\d+)?$/.test(value) && number >= min && number <= max) return number
+      lines.push(`${name} must be a number from ${min} to ${max}, not "${value}"`)
       return undefined
     },
     oneOf<const T extends string>(name: string, allowed: readonly T[]): T | undefined {
@@ -97,6 +108,10 @@ export function readConfig(env: Env): Config {
         'the ARN of an IAM role'
       ),
       stsEndpoint: read.matching('AWS_ENDPOINT_URL_STS', /^https?:\/\/\S+$/, 'a URL')
+    },
+    layers: {
+      expiryDays: read.number('LAYER_EXPIRY_DAYS', 0.00001, 36_500) ?? 365,
+      eventBus: read.matching('EVENT_BUS_NAME', /^[\w./:-]{1,1600}$/, 'the name or ARN of an event bus') ?? 'default'
     }
   }
   if (!config.adminToken && !LOOPBACK.test(config.host)) {

@@ -32,6 +32,9 @@ export const catalogue = {
 
   'layer-not-found': [404, 'No such layer'],
   'layer-is-latest': [409, 'The layer is the latest version'],
+  'layer-not-deprecated': [409, 'The layer is not deprecated'],
+  'layer-in-channel': [409, 'A channel holds the layer'],
+  'channel-not-found': [404, 'No such channel'],
   'build-not-found': [404, 'No such build'],
 
   'tenant-not-found': [404, 'No such tenant'],
