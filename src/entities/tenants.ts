@@ -81,3 +81,6 @@ export function parseEvent(event: string): { operation: TenantOperation; version
   const [operation, version] = event.split('#')
   return { operation: operation as TenantOperation, ...(version === undefined ? {} : { version }) }
 }
+
+/** The key of an item, where a scan can go on after it. */
+export const keyOf = ({ pk, sk }: Record<string, unknown>) => ({ pk, sk })

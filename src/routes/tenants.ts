@@ -168,7 +168,7 @@ export const tenantRoutes: Routes<TenantsService> = async (app, { service: tenan
         summary: 'List a tenant’s audit, the newest record first',
         params: schema.TenantParams,
         querystring: strict(PageQuery),
-        response: { 200: schema.AuditPage, ...problems('invalid-cursor') }
+        response: { 200: schema.AuditPage, ...problems('tenant-not-found', 'invalid-cursor') }
       }
     },
     async (request, reply) => page(request, reply, await tenants.listAudit(request.params.tenantId, request.query))

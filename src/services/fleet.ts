@@ -1,7 +1,7 @@
 import type { Dynamo } from '../dynamo/client.js'
 import { type PageRequest, readPage } from '../dynamo/cursors.js'
 import type { Item } from '../dynamo/values.js'
-import type { TenantEntities } from '../entities/tenants.js'
+import { keyOf, type TenantEntities } from '../entities/tenants.js'
 import { Problem } from '../problems.js'
 import type { ServiceContext } from './context.js'
 import { presentAudit } from './tenant-audit.js'
@@ -34,7 +34,7 @@ export function fleetActions(
         ExclusiveStartKey: cursor === null ? undefined : JSON.parse(cursor)
       })
       const found = (page.Items as Item[])
-        .map(item => ({ key: { pk: item.pk, sk: item.sk }, data: parsed(item) }))
+        .map(item => ({ key: keyOf(item), data: parsed(item) }))
         .filter(({ data }) => isWanted(data))
       const taken = found.slice(0, limit)
       const next = found.length > limit ? taken.at(-1)?.key : page.LastEvaluatedKey

@@ -4,6 +4,7 @@ import { type PageRequest, readPage } from '../dynamo/cursors.js'
 import { eventOf, parseEvent, type TenantEntities, type TenantOperation } from '../entities/tenants.js'
 import { invalid, Problem } from '../problems.js'
 import type { ServiceContext } from './context.js'
+import { type StoredTenant, tenantNotFound } from './tenant-metadata.js'
 import { isRecord, newestFirst, type StoredAudit, versionOf } from './tenant-operations.js'
 
 export interface Outcome {
@@ -23,7 +24,17 @@ export function presentAudit(record: StoredAudit) {
 }
 
 /** The audit of tenants: the trail, and the outcomes that workflows tell. */
-export function auditActions({ entities: { audit } }: TenantEntities, { cursors, now }: ServiceContext) {
+export function auditActions({ entities: { audit }, collections }: TenantEntities, { cursors, now }: ServiceContext) {
+  /** All of a tenant, in one query; consistent, because what follows from it starts executions. */
+  async function readTenant(tenantId: string) {
+    const { data } = await collections
+      .overview({ tenantId })
+      .go({ ignoreOwnership: true, consistent: true, pages: 'all' })
+    const metadata = data.tenant[0] as StoredTenant | undefined
+    const records = (data.audit as StoredAudit[]).filter(isRecord).sort(newestFirst)
+    return { metadata, records, isThere: metadata !== undefined || records.length > 0 }
+  }
+
   /** What a workflow calls when it is done. Whether the record is still its own is decided in the write. */
   async function recordOutcome(
     tenantId: string,
@@ -70,17 +81,18 @@ export function auditActions({ entities: { audit } }: TenantEntities, { cursors,
    */
   async function listAudit(tenantId: string, request: PageRequest) {
     const page = await readPage(cursors, ['audit', tenantId], request, async ({ limit, cursor }) => {
-      const { data } = await audit.query.byTenant({ tenantId }).go({ pages: 'all' })
+      const { records, isThere } = await readTenant(tenantId)
+      if (!isThere) throw tenantNotFound(tenantId)
       const given = fingerprints(cursor ?? '')
-      const left = (data as StoredAudit[]).filter(record => isRecord(record) && !given.has(fingerprint(record)))
-      const items = left.sort(newestFirst).slice(0, limit)
+      const left = records.filter(record => !given.has(fingerprint(record)))
+      const items = left.slice(0, limit)
       const next = (cursor ?? '') + items.map(fingerprint).join('')
       return { data: items, cursor: left.length > limit ? next : null }
     })
     return { ...page, items: page.items.map(presentAudit) }
   }
 
-  return { recordOutcome, listAudit }
+  return { readTenant, recordOutcome, listAudit }
 }
 
 /** 36 bits of a hash: enough to tell the versions of one tenant apart, short enough for a cursor. */

@@ -7,13 +7,7 @@ import { localProvisioner } from './local-provisioner.js'
 import { type Provisioner, type StepFunctionsOptions, stepFunctions } from './provisioner.js'
 import { auditActions, presentAudit } from './tenant-audit.js'
 import { metadataActions, presentTenant, type StoredTenant, tenantNotFound } from './tenant-metadata.js'
-import {
-  isRecord,
-  newestFirst,
-  type OperationSettings,
-  type StoredAudit,
-  tenantOperations
-} from './tenant-operations.js'
+import { type OperationSettings, type StoredAudit, tenantOperations } from './tenant-operations.js'
 import { isOlder } from './versions.js'
 
 export interface TenantSettings extends OperationSettings {
@@ -27,24 +21,15 @@ const MAX_TRIES = 4
 export function tenantsService(dynamo: Dynamo, table: string, context: ServiceContext, settings: TenantSettings) {
   const entities = tenantEntities(dynamo, table)
   const metadata = metadataActions(entities, context)
-  const audits = auditActions(entities, context)
+  const { readTenant, ...audits } = auditActions(entities, context)
   const provisioner: Provisioner = settings.stepFunctions
     ? stepFunctions(settings.stepFunctions)
     : localProvisioner({ ...metadata, recordOutcome: audits.recordOutcome })
   const operations = tenantOperations(entities, context, settings, provisioner)
 
-  /** All of a tenant, in one query; consistent, because what follows from it starts executions. */
-  async function readTenant(tenantId: string) {
-    const { data } = await entities.collections
-      .overview({ tenantId })
-      .go({ ignoreOwnership: true, consistent: true, pages: 'all' })
-    const records = (data.audit as StoredAudit[]).filter(isRecord).sort(newestFirst)
-    return { metadata: data.tenant[0] as StoredTenant | undefined, records }
-  }
-
   async function getTenantOverview(tenantId: string) {
-    const { metadata, records } = await readTenant(tenantId)
-    if (!metadata && records.length === 0) throw tenantNotFound(tenantId)
+    const { metadata, records, isThere } = await readTenant(tenantId)
+    if (!isThere) throw tenantNotFound(tenantId)
     return { metadata: metadata ? presentTenant(metadata) : null, audit: records.map(presentAudit) }
   }
 
