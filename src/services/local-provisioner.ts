@@ -17,7 +17,7 @@ export interface WorkflowCalls {
 }
 
 /** How long an execution takes. */
-const MOMENT_MS = 700
+const MOMENT_MS = 1000
 
 /**
  * Stands in for Step Functions on a laptop: each execution ends after a moment, with a queue that is only a name, or
