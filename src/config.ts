@@ -38,7 +38,7 @@ type Env = Record<string, string | undefined>
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const STATE_MACHINES = ['PROVISION_STATE_MACHINE_ARN', 'UPDATE_STATE_MACHINE_ARN', 'DELETE_STATE_MACHINE_ARN'] as const
-const STATE_MACHINE_ARN = /^arn:aws[\w-]*:states:[\w-]+:\d{12}:stateMachine:[\w-]{1,80}$/
+const STATE_MACHINE_ARN = /^arn:aws[\w-]*:states:[\w-]+:\d{12}:stateMachine:[^\s:]{1,80}$/
 const VERSION = /^(0|[1-9]\d{0,8})(\.(0|[1-9]\d{0,8})){2}$/
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/
 

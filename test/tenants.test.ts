@@ -111,6 +111,14 @@ t.test('If-Match and If-None-Match are decided in the write', async t => {
   const now = (await api.get('/v1/tenants/t1')).headers.etag as string
   t.equal((await api.get('/v1/tenants/t1', { 'if-none-match': now })).statusCode, 304)
   t.equal((await api.delete('/v1/tenants/t1', { 'if-match': now })).statusCode, 204)
+
+  const { execution } = (await api.get('/v1/tenants/t3/queue')).json()
+  const tell = (status: string, tag?: string) =>
+    api.put('/v1/tenants/t3/audit/CREATE', { status, execution }, tag ? { 'if-match': tag } : {})
+  const before = (await tell('Started')).headers.etag as string
+  const outcomes = await Promise.all([tell('Success', before), tell('Failure', before)])
+  t.strictSame(outcomes.map(answer => answer.statusCode).sort(), [200, 412])
+  t.equal((await tell('Failure', before)).statusCode, 412)
 })
 
 t.test('a queue that is there takes one request', async t => {

@@ -185,11 +185,14 @@ export const tenantRoutes: Routes<TenantsService> = async (app, { service: tenan
           'What the workflow calls. `Started` is a sign of life, which puts off the time-out. A record that belongs to another execution is not touched.',
         params: schema.AuditParams,
         querystring: schema.AuditQuery,
+        headers: IfMatch,
         body: schema.Outcome,
-        response: { 200: schema.Audit, ...problems('audit-not-found', 'stale-execution') }
+        response: { 200: schema.Audit, ...problems('audit-not-found', 'stale-execution', 'precondition-failed') }
       }
     },
-    request =>
-      tenants.recordOutcome(request.params.tenantId, request.params.operation, request.query.version, request.body)
+    request => {
+      const { tenantId, operation } = request.params
+      return tenants.recordOutcome(tenantId, operation, request.query.version, request.body, preconditions(request))
+    }
   )
 }

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import { unchanged } from '../dynamo/conditions.js'
 import { type PageRequest, readPage } from '../dynamo/cursors.js'
 import { eventOf, parseEvent, type TenantEntities, type TenantOperation } from '../entities/tenants.js'
+import { assertMatch } from '../etag.js'
 import { invalid, Problem } from '../problems.js'
-import type { ServiceContext } from './context.js'
+import type { Preconditions, ServiceContext } from './context.js'
 import { type StoredTenant, tenantNotFound } from './tenant-metadata.js'
 import { isRecord, newestFirst, type StoredAudit, versionOf } from './tenant-operations.js'
 
@@ -13,6 +14,7 @@ export interface Outcome {
   reason?: string
 }
 
+const CONTENT = ['status', 'execution', 'updatedAt', 'retryCount', 'reason'] as const
 const FINGERPRINT = 6
 
 /** A record as the API shows it. */
@@ -40,7 +42,8 @@ export function auditActions({ entities: { audit }, collections }: TenantEntitie
     tenantId: string,
     operation: TenantOperation,
     version: string | undefined,
-    outcome: Outcome
+    outcome: Outcome,
+    { ifMatch }: Preconditions = {}
   ) {
     if (operation === 'UPDATE' && version === undefined) throw invalid('query/version', 'is required for an UPDATE')
     if (operation === 'DELETE' && version !== undefined) throw invalid('query/version', 'is not for a DELETE')
@@ -49,7 +52,9 @@ export function auditActions({ entities: { audit }, collections }: TenantEntitie
     if (operation === 'CREATE' && version !== undefined) events.push(eventOf('CREATE', version))
     let present: StoredAudit | undefined
     for (const event of events) {
-      const { rejected, record } = await write(tenantId, event, outcome)
+      const seen = ifMatch === undefined ? undefined : await findMatching(tenantId, event, outcome.execution, ifMatch)
+      const { rejected, record } = await write(tenantId, event, outcome, seen)
+      if (rejected && seen) throw new Problem('precondition-failed')
       if (record && (!rejected || record.execution === outcome.execution)) return presentAudit(record)
       present ??= record
     }
@@ -59,8 +64,17 @@ export function auditActions({ entities: { audit }, collections }: TenantEntitie
     })
   }
 
+  /** The execution's own record, if it is what the caller says. */
+  async function findMatching(tenantId: string, event: string, execution: string, ifMatch: string) {
+    const { data } = await audit.get({ tenantId, event }).go({ consistent: true })
+    if (data?.execution !== execution) return undefined
+    assertMatch(ifMatch, presentAudit(data))
+    return data
+  }
+
   /** `Started` is a sign of life: it puts off the time-out of a record that is still open, and changes no other. */
-  async function write(tenantId: string, event: string, { status, execution, reason }: Outcome) {
+  async function write(tenantId: string, event: string, { status, execution, reason }: Outcome, seen?: StoredAudit) {
+    const isOwn = unchanged(['execution', ...(status === 'Started' ? ['status'] : [])], { execution, status })
     const { rejected, data } = await audit
       .patch({ tenantId, event })
       .data((attr, op) => {
@@ -70,7 +84,9 @@ export function auditActions({ entities: { audit }, collections }: TenantEntitie
         else op.set(attr.reason, reason)
         op.remove(attr.unanswered)
       })
-      .where(unchanged(['execution', ...(status === 'Started' ? ['status'] : [])], { execution, status }))
+      .where((attr, op) =>
+        seen ? `${isOwn(attr, op)} AND ${unchanged(CONTENT, { ...seen })(attr, op)}` : isOwn(attr, op)
+      )
       .go({ response: 'all_new', returnOnConditionCheckFailure: 'all_old' })
     return { rejected, record: (data ?? undefined) as StoredAudit | undefined }
   }

@@ -112,8 +112,6 @@ export async function stepFunctionsStandIn(t: Test) {
   }
 }
 
-export type StepFunctionsStandIn = Awaited<ReturnType<typeof stepFunctionsStandIn>>
-
 async function textOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
