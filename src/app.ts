@@ -18,9 +18,11 @@ import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
 import { layerRoutes } from './routes/layers.js'
 import { projectRoutes } from './routes/projects.js'
+import { tenantRoutes } from './routes/tenants.js'
 import { embeddedExpiry } from './services/layer-sweeping.js'
 import { layersService } from './services/layers.js'
 import { projectsService } from './services/projects.js'
+import { tenantsService } from './services/tenants.js'
 
 export interface AppOptions {
   config: Config
@@ -89,6 +91,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     const service = projectsService(database.dynamo('projects'), config.tables.projects, context)
     authenticate = service.authenticate
     await app.register(projectRoutes, { prefix: '/v1', service })
+  }
+  if (serves('tenants')) {
+    const service = tenantsService(database.dynamo('tenants'), config.tables.tenants, context, config.tenants)
+    app.addHook('onClose', service.close)
+    await app.register(tenantRoutes, { prefix: '/v1', service })
   }
   if (config.adminToken) addAuth(app, config.adminToken, token => authenticate(token))
   addMethodNotAllowed(app, routes)

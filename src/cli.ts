@@ -17,7 +17,7 @@ async function run(words: string[]): Promise<number> {
     console.error(USAGE)
     return 2
   }
-  const config = readConfig({ ...process.env, HOST: '127.0.0.1' })
+  const config = readConfig({ ...process.env, HOST: '127.0.0.1' }, 'tables')
   const database = await openDatabase(config, () => {})
   try {
     let different = 0

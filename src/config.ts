@@ -1,4 +1,5 @@
 import { type Domain, domains, type TableNames, tables } from './dynamo/tables.js'
+import type { TenantSettings } from './services/tenants.js'
 
 /** All of Quintet's settings, read once from the environment, checked and frozen. */
 export interface Config {
@@ -21,6 +22,7 @@ export interface Config {
   projects: { assumeRoleArn?: string; stsEndpoint?: string }
   /** After how many days a deprecated layer expires, and the bus that hears of it on AWS. */
   layers: { expiryDays: number; eventBus: string }
+  tenants: TenantSettings
 }
 
 /** The settings that cannot be used, a line each. */
@@ -37,6 +39,9 @@ export class InvalidConfig extends Error {
 type Env = Record<string, string | undefined>
 
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+const STATE_MACHINES = ['PROVISION_STATE_MACHINE_ARN', 'UPDATE_STATE_MACHINE_ARN', 'DELETE_STATE_MACHINE_ARN'] as const
+const STATE_MACHINE_ARN = /^arn:aws[\w-]*:states:[\w-]+:\d{12}:stateMachine:[^\s:]{1,80}$/
+const VERSION = /^(0|[1-9]\d{0,8})(\.(0|[1-9]\d{0,8})){2}$/
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/
 
 /** Reads variables and collects what is wrong with them, so that all of it is said at once. */
@@ -86,15 +91,20 @@ function reader(env: Env) {
 
 type Reader = ReturnType<typeof reader>
 
-/** The configuration that the environment gives; throws InvalidConfig with all that is wrong in it. */
-export function readConfig(env: Env): Config {
+/**
+ * The configuration that the environment gives; throws InvalidConfig with all that is wrong in it. What only looks
+ * after tables needs less of it than what serves.
+ */
+export function readConfig(env: Env, purpose: 'serve' | 'tables' = 'serve'): Config {
   const read = reader(env)
+  const dynamodb = readDynamodb(read)
+  const chosen = readDomains(read)
   const config: Config = {
     host: read.text('HOST') ?? '127.0.0.1',
     port: read.integer('PORT', 0, 65535) ?? 3000,
     logLevel: read.oneOf('LOG_LEVEL', LEVELS) ?? 'info',
-    dynamodb: readDynamodb(read),
-    domains: readDomains(read),
+    dynamodb,
+    domains: chosen,
     tables: readTables(read),
     adminToken: readSecret(read, 'ADMIN_TOKEN'),
     cursorKey: readSecret(read, 'CURSOR_KEY'),
@@ -112,7 +122,8 @@ export function readConfig(env: Env): Config {
     layers: {
       expiryDays: read.number('LAYER_EXPIRY_DAYS', 0.00001, 36_500) ?? 365,
       eventBus: read.matching('EVENT_BUS_NAME', /^[\w./:-]{1,1600}$/, 'the name or ARN of an event bus') ?? 'default'
-    }
+    },
+    tenants: readTenants(read, dynamodb.kind !== 'embedded' && purpose === 'serve' && chosen.includes('tenants'))
   }
   if (!config.adminToken && !LOOPBACK.test(config.host)) {
     read.refuse('ADMIN_TOKEN', `must be set to listen on ${config.host}: without it the API is open to everyone`)
@@ -135,11 +146,43 @@ function readDynamodb(read: Reader): Config['dynamodb'] {
   if (data !== undefined) read.refuse('EMBEDDED_DATA', `is only for DYNAMODB=embedded, not for "${value}"`)
   if (value === 'aws') return { kind: 'aws' }
   if (/^https?:\/\/[^\s/]+/.test(value) && URL.canParse(value)) {
-    const hasCredentials = ['AWS_ACCESS_KEY_ID', 'AWS_PROFILE', 'AWS_WEB_IDENTITY_TOKEN_FILE'].some(read.text)
-    return { kind: 'endpoint', url: value, anonymous: !hasCredentials }
+    return { kind: 'endpoint', url: value, anonymous: !hasCredentials(read) }
   }
   read.refuse('DYNAMODB', `must be embedded, aws or an endpoint URL, not "${value}"`)
   return { kind: 'aws' }
+}
+
+const hasCredentials = (read: Reader) =>
+  ['AWS_ACCESS_KEY_ID', 'AWS_PROFILE', 'AWS_WEB_IDENTITY_TOKEN_FILE'].some(read.text)
+
+/** Away from the embedded engine nothing is guessed: neither a version, nor a provisioner that only pretends. */
+function readTenants(read: Reader, isRequired: boolean): TenantSettings {
+  const version = read.matching('TENANT_STACK_VERSION', VERSION, 'major.minor.patch')
+  const operationTimeout = read.integer('TENANT_OPERATION_TIMEOUT', 1, 31_536_000) ?? 3600
+  const endpoint = read.matching('AWS_ENDPOINT_URL_SFN', /^https?:\/\/\S+$/, 'a URL')
+  const given = STATE_MACHINES.map(name => read.matching(name, STATE_MACHINE_ARN, 'the ARN of a state machine'))
+  const missing = STATE_MACHINES.filter(name => read.text(name) === undefined)
+  if (isRequired && read.text('TENANT_STACK_VERSION') === undefined) {
+    read.refuse('TENANT_STACK_VERSION', 'must be set to serve tenants: the version of the stack that they get')
+  }
+  if (isRequired || missing.length < STATE_MACHINES.length) {
+    const why = isRequired ? 'to serve tenants: there is no local provisioner here' : 'together with the others'
+    for (const name of missing) read.refuse(name, `must be set ${why}`)
+  }
+  const [CREATE, UPDATE, DELETE] = given
+  return {
+    version: version ?? '0.1.0',
+    operationTimeout,
+    ...(CREATE && UPDATE && DELETE
+      ? {
+          stepFunctions: {
+            stateMachines: { CREATE, UPDATE, DELETE },
+            endpoint,
+            anonymous: endpoint !== undefined && !hasCredentials(read)
+          }
+        }
+      : {})
+  }
 }
 
 function readDomains(read: Reader): readonly Domain[] {

@@ -4,9 +4,10 @@ import { start, type Test } from './helpers.js'
 import { type ItemCase, NOW } from './items/case.js'
 import { layerItems } from './items/layers.js'
 import { projectItems } from './items/projects.js'
+import { tenantItems } from './items/tenants.js'
 
 /** The documents' items through the API and back, for every entity of every domain. */
-const cases: ItemCase[] = [...layerItems, ...projectItems]
+const cases: ItemCase[] = [...layerItems, ...tenantItems, ...projectItems]
 
 for (const { entity, domain, table, document, reads, writes, update } of cases) {
   const begin = (t: Test) => start(t, { domains: [domain], now: () => NOW })

@@ -1,3 +1,4 @@
+import type { Test as TapTest } from 'tap'
 import type { Started } from './helpers.js'
 import { layerBody } from './layers-helpers.js'
 
@@ -56,7 +57,7 @@ export async function race({ api, raw }: Started, { publishers, publishes, packa
 }
 
 /** What must hold after a race. */
-export function assertRace(t: Assertions, { versions, wrong, rows, total }: Awaited<ReturnType<typeof race>>): void {
+export function assertRace(t: TapTest, { versions, wrong, rows, total }: Awaited<ReturnType<typeof race>>): void {
   t.strictSame(wrong, [])
   let published = 0
   for (const [name, told] of versions) {
@@ -83,9 +84,4 @@ export function assertRace(t: Assertions, { versions, wrong, rows, total }: Awai
     )
   }
   t.equal(published, total)
-}
-
-interface Assertions {
-  strictSame(found: unknown, wanted: unknown, message?: string): boolean
-  equal(found: unknown, wanted: unknown, message?: string): boolean
 }
