@@ -16,7 +16,9 @@ import { addHealth } from './plugins/health.js'
 import type { Metrics } from './plugins/metrics.js'
 import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
+import { hostingRoutes } from './routes/hosting.js'
 import { projectRoutes } from './routes/projects.js'
+import { hostingService } from './services/hosting.js'
 import { projectsService } from './services/projects.js'
 
 export interface AppOptions {
@@ -74,6 +76,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const serves = (domain: Config['domains'][number]) => config.domains.includes(domain)
   let authenticate: Authenticate = async () => undefined
 
+  if (serves('hosting')) {
+    const service = hostingService(database.dynamo('hosting'), config.tables, context)
+    await app.register(hostingRoutes, { prefix: '/v1', service })
+  }
   if (serves('projects')) {
     const service = projectsService(database.dynamo('projects'), config.tables.projects, context)
     authenticate = service.authenticate
