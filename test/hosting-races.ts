@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Started, unique, walk } from './helpers.js'
 
 /** Callers who do all they can to the same three aliases, and the proof that what they were told is true. */
@@ -35,7 +36,30 @@ const ACTIONS: Record<string, { call: Call; status: number }> = {
 /** Dates run ahead of the clock by a millisecond for each change within one. */
 const DRIFT_MS = 250
 /** Also on a slow machine every caller does each of its calls. */
-const MIN_ROUNDS = 4
+const MIN_ROUNDS = 2
+
+/**
+ * Lets requests to DynamoDB overtake each other while an action runs. In process, a call that has begun otherwise
+ * tends to end before the next one is looked at, and nothing would race.
+ */
+export async function shuffled<T>({ database }: Pick<Started, 'database'>, action: () => Promise<T>): Promise<T> {
+  const { middlewareStack } = database.dynamo('hosting').client
+  const pause = () => sleep(Math.random() * 4)
+  middlewareStack.add(
+    next => async args => {
+      await pause()
+      const result = await next(args)
+      await pause()
+      return result
+    },
+    { step: 'initialize', name: 'shuffle' }
+  )
+  try {
+    return await action()
+  } finally {
+    middlewareStack.remove('shuffle')
+  }
+}
 
 export async function raceAliases(started: Started, options: { callers: number; ms: number }): Promise<Outcome> {
   const { api } = started
@@ -60,7 +84,7 @@ export async function raceAliases(started: Started, options: { callers: number; 
       done.get(hostname)?.push({ call, started: begin, ended: Date.now(), status: response.statusCode, answer })
     }
   }
-  await Promise.all(Array.from({ length: options.callers }, (_, n) => caller(n)))
+  await shuffled(started, () => Promise.all(Array.from({ length: options.callers }, (_, n) => caller(n))))
 
   const answers: Record<string, number> = {}
   for (const { call, status, answer } of [...done.values()].flat()) {
@@ -164,12 +188,14 @@ export async function raceDeletions(started: Started, options: { rounds: number;
   for (let round = 0; round < options.rounds; round++) {
     const { deploymentId } = (await api.post('/v1/deployments', {})).json()
     const hosts = Array.from({ length: options.callers }, () => `${unique('d')}.example.com`)
-    const calls = await Promise.all(
-      hosts.flatMap((hostname, n) => [
-        api.post('/v1/aliases', { hostname, target: deploymentId }),
-        ...(n % 4 === 0 ? [api.delete(`/v1/deployments/${deploymentId}`)] : []),
-        ...(n % 3 === 0 ? [api.delete(`/v1/aliases/${hosts[n - 1]}`)] : [])
-      ])
+    const calls = await shuffled(started, () =>
+      Promise.all(
+        hosts.flatMap((hostname, n) => [
+          api.post('/v1/aliases', { hostname, target: deploymentId }),
+          ...(n % 4 === 0 ? [api.delete(`/v1/deployments/${deploymentId}`)] : []),
+          ...(n % 3 === 0 ? [api.delete(`/v1/aliases/${hosts[n - 1]}`)] : [])
+        ])
+      )
     )
     for (const { statusCode, body } of calls) {
       if (![201, 204, 404, 409].includes(statusCode)) wrong.push(`${statusCode} ${body}`)

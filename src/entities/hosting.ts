@@ -139,7 +139,28 @@ export function hostingEntities(client: Dynamo, tables: HostingTables) {
     )
   )
 
-  return new Service({ deployment, route, configNextJs, change }, { client })
+  /** ENDED / <HostnameRev>#<BasePath>: the change that last deleted an alias, so that a new one is sure to come after it. */
+  const ended = exact(
+    new Entity(
+      {
+        model: { service: 'hosting', entity: 'EndedAlias', version: '1' },
+        attributes: {
+          hostnameRev: { type: 'string', required: true, field: 'HostnameRev' },
+          basePath: { type: 'string', required: true, field: 'BasePath' },
+          changeId: { type: 'string', required: true, field: 'ChangeId' }
+        },
+        indexes: {
+          byHost: {
+            pk: key('PK', 'ENDED'),
+            sk: key('SK', '${hostnameRev}#${basePath}')
+          }
+        }
+      } as const,
+      inAliases
+    )
+  )
+
+  return new Service({ deployment, route, configNextJs, change, ended }, { client })
 }
 
 export type HostingEntities = ReturnType<typeof hostingEntities>

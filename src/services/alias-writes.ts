@@ -53,6 +53,7 @@ const POINTER = [
   'previousDeploymentId'
 ] as const
 const MAX_TRIES = 24
+const ISO_LENGTH = '2026-01-31T12:00:00.000Z'.length
 
 export const nameOf = ({ hostnameRev, basePath }: AliasName) => `${hostnameRev}#${basePath}`
 export const showName = ({ hostnameRev, basePath }: AliasName) => `${reversed(hostnameRev)}${basePath}`
@@ -110,6 +111,12 @@ export function aliasWrites(entities: HostingEntities, { now, randomBytes }: Ser
     return { date: new Date(date).toISOString(), changeId }
   }
 
+  /** Another node whose clock is ahead may have made a change: ours come after it. */
+  function noteChange(changeId: string): void {
+    const at = Date.parse(changeId.slice(0, ISO_LENGTH)) + 1
+    if (at > latest.at) latest = { at, count: 0 }
+  }
+
   function placed({ name, deployment, seen, seenConfig, action, ...given }: Placement) {
     const { date: createDate, changeId } = stamp(seen)
     const { deploymentId } = deployment
@@ -149,12 +156,17 @@ export function aliasWrites(entities: HostingEntities, { now, randomBytes }: Ser
           previousDeploymentId: seen?.deploymentId
         })
         .commit()
+    const ended = ({ ended }: Parts) =>
+      ended
+        .check(name)
+        .where((attr, op) => `(${IS_FREE} OR ${op.lt(attr.changeId, changeId)})`)
+        .commit({ response: 'all_old' })
     const kept = given.config ? { config: given.config } : seen && seenConfig
     const stored = { ...name, deploymentId, createDate, config: kept?.config }
     return {
       deploymentId,
       lastAlias: `${nameOf(name)}#${changeId}`,
-      parts: [route, config, change],
+      parts: [route, config, change, ...(seen ? [] : [ended])],
       answer: presentAlias({ ...name, ...content }, kept && stored)
     }
   }
@@ -175,19 +187,20 @@ export function aliasWrites(entities: HostingEntities, { now, randomBytes }: Ser
         ...all.flatMap(one => one.parts.map(part => part(parts)))
       ])
     )
-    return cancelled ? undefined : all.map(one => one.answer)
+    if (!cancelled) return all.map(one => one.answer)
+    for (const { item } of cancelled) if (item?.changeId) noteChange(String(item.changeId))
+    return undefined
   }
 
-  /** The parts of a transaction that remove an alias and note it. */
+  /** The parts of a transaction that follow an alias's Route when it is removed. */
   function removal(parts: Parts, seen: Pointer) {
     const { hostnameRev, basePath, deploymentId } = seen
     const name = { hostnameRev, basePath }
-    const { date, changeId } = stamp(seen)
+    const { date: changeDate, changeId } = stamp(seen)
+    const change = { ...name, changeId, action: 'deleted', changeDate, previousDeploymentId: deploymentId }
     return {
       config: parts.configNextJs.delete(name).commit(),
-      change: parts.change
-        .create({ ...name, changeId, action: 'deleted', changeDate: date, previousDeploymentId: deploymentId })
-        .commit()
+      notes: [parts.change.create(change).commit(), parts.ended.put({ ...name, changeId }).commit()]
     }
   }
 
@@ -201,7 +214,7 @@ export async function retried<T>(attempt: () => Promise<T | undefined>): Promise
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const result = await attempt()
     if (result !== undefined) return result
-    await sleep(Math.random() * Math.min(2 ** tries, 100))
+    await sleep(Math.random() * Math.min(5 * 2 ** tries, 500))
   }
   throw new Problem('concurrent-changes')
 }

@@ -129,16 +129,16 @@ export function aliasActions(
       const sameConfig = unchanged(['config'], { ...config })
       const cancelled = await commit(
         service.transaction.write(parts => {
-          const { config: removeConfig, change } = removal(parts, seen)
+          const { config: removeConfig, notes } = removal(parts, seen)
           const remove = parts.route.remove(name).where(stillThere(seen))
-          if (ifMatch === undefined) return [remove.commit(), removeConfig, change]
+          if (ifMatch === undefined) return [remove.commit(), removeConfig, ...notes]
           const removeSameConfig = config
             ? parts.configNextJs.remove(name).where(sameConfig).commit()
             : parts.configNextJs
                 .check(name)
                 .where(() => IS_FREE)
                 .commit()
-          return [remove.where(texts).commit(), removeSameConfig, change]
+          return [remove.where(texts).commit(), removeSameConfig, ...notes]
         })
       )
       return cancelled ? undefined : true

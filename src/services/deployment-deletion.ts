@@ -17,8 +17,8 @@ import type { AliasName } from './hostnames.js'
 
 const DESTROY: Status = 'DESTROY_REQUESTED'
 const LAST_STEPS = ['DESTROY_IN_PROGRESS', 'DESTROY_FAILED']
-/** Each takes three parts of a transaction, which has a hundred. */
-const OWN_AT_ONCE = 25
+/** Each takes four parts of a transaction, which has a hundred. */
+const OWN_AT_ONCE = 24
 
 /**
  * Deletes a deployment with its own alias, in an order that no new alias can slip through: the deployment is read, then
@@ -70,8 +70,8 @@ export function deploymentDeletion(
 
   function ownParts(parts: Parameters<typeof removal>[0], alias: Pointer) {
     const { hostnameRev, basePath } = alias
-    const { config, change } = removal(parts, alias)
-    return [parts.route.remove({ hostnameRev, basePath }).where(stillThere(alias)).commit(), config, change]
+    const { config, notes } = removal(parts, alias)
+    return [parts.route.remove({ hostnameRev, basePath }).where(stillThere(alias)).commit(), config, ...notes]
   }
 
   /** The one write; false if anything has changed since it was read. */
