@@ -1,7 +1,9 @@
 import t from 'tap'
 import { start, unique, walk } from './helpers.js'
+import { shuffled } from './hosting-races.js'
 
-const { api, raw, counted } = await start(t, { domains: ['hosting'] })
+const started = await start(t, { domains: ['hosting'] })
+const { api, raw, counted } = started
 const routing = { routes: { '/': 1 }, lambdaRoutes: { '/api': 'fn' }, prerenders: { '/blog': [] } }
 
 /** A finished deployment with routes; with a stack if one is given. */
@@ -130,7 +132,9 @@ t.test('what is not an alias is refused, by the name of the field', async t => {
 t.test('exactly one of many callers creates an alias', async t => {
   const target = await deployed()
   const hostname = host()
-  const calls = await Promise.all(Array.from({ length: 24 }, (_, n) => alias({ hostname, target, config: { n } })))
+  const calls = await shuffled(started, () =>
+    Promise.all(Array.from({ length: 24 }, (_, n) => alias({ hostname, target, config: { n } })))
+  )
   t.strictSame(calls.map(call => call.statusCode).sort(), [201, ...Array(23).fill(409)])
   t.ok(calls.every(call => call.statusCode === 201 || call.json().code === 'alias-exists'))
   const winner = calls.find(call => call.statusCode === 201)?.json()

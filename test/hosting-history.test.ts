@@ -1,7 +1,9 @@
 import t from 'tap'
 import { start, unique, walk } from './helpers.js'
+import { shuffled } from './hosting-races.js'
 
-const { api, raw, counted } = await start(t, { domains: ['hosting'] })
+const started = await start(t, { domains: ['hosting'] })
+const { api, raw, counted } = started
 const host = () => `${unique('h')}.example.com`
 
 async function deployed() {
@@ -149,7 +151,9 @@ t.test('revert is a compare-and-swap', async t => {
   const [a, b] = [await deployed(), await deployed()]
   const hostname = await aliased(a)
   await api.post('/v1/aliases', { hostname, target: b, override: true })
-  const calls = await Promise.all(Array.from({ length: 12 }, () => revert(hostname, { from: b })))
+  const calls = await shuffled(started, () =>
+    Promise.all(Array.from({ length: 12 }, () => revert(hostname, { from: b })))
+  )
   t.strictSame(calls.map(call => call.statusCode).sort(), [200, ...Array(11).fill(409)])
   t.equal(await pointsAt(hostname), a)
   t.equal((await history(hostname)).length, 3)

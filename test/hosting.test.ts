@@ -1,8 +1,10 @@
 import t from 'tap'
 import { STATUSES, type Status } from '../src/services/deployment-status.js'
 import { start, unique, walk } from './helpers.js'
+import { shuffled } from './hosting-races.js'
 
-const { api, raw, counted } = await start(t, { domains: ['hosting'] })
+const started = await start(t, { domains: ['hosting'] })
+const { api, raw, counted } = started
 
 /** The contract's table of legal moves, written down once more. */
 const legal: Record<Status, string> = {
@@ -44,8 +46,8 @@ t.test('a deployment is created once', async t => {
 })
 
 t.test('one of many callers creates a deployment', async t => {
-  const calls = await Promise.all(
-    Array.from({ length: 16 }, () => api.post('/v1/deployments', { deploymentId: 'race' }))
+  const calls = await shuffled(started, () =>
+    Promise.all(Array.from({ length: 16 }, () => api.post('/v1/deployments', { deploymentId: 'race' })))
   )
   t.strictSame(calls.map(call => call.statusCode).sort(), [201, ...Array(15).fill(409)])
 })
@@ -178,8 +180,10 @@ t.test('If-Match on a status holds in the write', async t => {
   const url = `/v1/deployments/${id}/status`
   const tag = String((await api.get(`/v1/deployments/${id}`)).headers.etag)
   t.equal((await api.put(url, { status: 'FINISHED' }, { 'if-match': '"other"' })).statusCode, 412)
-  const both = await Promise.all(
-    [1, 2, 3, 4].map(n => api.put(url, { status: 'CREATE_IN_PROGRESS', cfStack: `s${n}` }, { 'if-match': tag }))
+  const both = await shuffled(started, () =>
+    Promise.all(
+      [1, 2, 3, 4].map(n => api.put(url, { status: 'CREATE_IN_PROGRESS', cfStack: `s${n}` }, { 'if-match': tag }))
+    )
   )
   t.strictSame(both.map(call => call.statusCode).sort(), [200, 412, 412, 412])
   t.equal((await api.put(url, { status: 'FINISHED' }, { 'if-match': tag })).statusCode, 412)
@@ -189,11 +193,13 @@ t.test('If-Match on a status holds in the write', async t => {
 
 t.test('of many callers who move a status apart, those win who follow each other legally', async t => {
   const id = await stored('CREATE_IN_PROGRESS')
-  const calls = await Promise.all(
-    ['FINISHED', 'CREATE_FAILED', 'FINISHED', 'CREATE_FAILED'].map(async status => {
-      const response = await api.put(`/v1/deployments/${id}/status`, { status })
-      return [status, response.statusCode] as const
-    })
+  const calls = await shuffled(started, () =>
+    Promise.all(
+      ['FINISHED', 'CREATE_FAILED', 'FINISHED', 'CREATE_FAILED'].map(async status => {
+        const response = await api.put(`/v1/deployments/${id}/status`, { status })
+        return [status, response.statusCode] as const
+      })
+    )
   )
   const end = (await raw.get('deployments', 'DEPLOYMENTS', `D#${id}`))?.Status
   for (const [status, code] of calls) t.equal(code, status === end ? 200 : 409, `${status} while it is ${end}`)
