@@ -16,9 +16,11 @@ import { addHealth } from './plugins/health.js'
 import type { Metrics } from './plugins/metrics.js'
 import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
+import { hostingRoutes } from './routes/hosting.js'
 import { layerRoutes } from './routes/layers.js'
 import { projectRoutes } from './routes/projects.js'
 import { tenantRoutes } from './routes/tenants.js'
+import { hostingService } from './services/hosting.js'
 import { embeddedExpiry } from './services/layer-sweeping.js'
 import { layersService } from './services/layers.js'
 import { projectsService } from './services/projects.js'
@@ -80,6 +82,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const serves = (domain: Config['domains'][number]) => config.domains.includes(domain)
   let authenticate: Authenticate = async () => undefined
 
+  if (serves('hosting')) {
+    const service = hostingService(database.dynamo('hosting'), config.tables, context)
+    await app.register(hostingRoutes, { prefix: '/v1', service })
+  }
   if (serves('layers')) {
     const service = layersService(database.dynamo('layers'), config.tables.layers, config.layers, context)
     await app.register(layerRoutes, { prefix: '/v1', service })
@@ -87,15 +93,15 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     const stop = database.engine?.onExpired(config.tables.layers, expiry)
     app.addHook('onClose', async () => void stop?.())
   }
-  if (serves('projects')) {
-    const service = projectsService(database.dynamo('projects'), config.tables.projects, context)
-    authenticate = service.authenticate
-    await app.register(projectRoutes, { prefix: '/v1', service })
-  }
   if (serves('tenants')) {
     const service = tenantsService(database.dynamo('tenants'), config.tables.tenants, context, config.tenants)
     app.addHook('onClose', service.close)
     await app.register(tenantRoutes, { prefix: '/v1', service })
+  }
+  if (serves('projects')) {
+    const service = projectsService(database.dynamo('projects'), config.tables.projects, context)
+    authenticate = service.authenticate
+    await app.register(projectRoutes, { prefix: '/v1', service })
   }
   if (config.adminToken) addAuth(app, config.adminToken, token => authenticate(token))
   addMethodNotAllowed(app, routes)

@@ -29,6 +29,9 @@ export const catalogue = {
   'alias-exists': [409, 'The alias exists already'],
   'deployment-alias': [409, 'The alias belongs to its deployment'],
   'target-not-found': [404, 'No such target'],
+  'deployment-destroying': [409, 'The deployment is being destroyed'],
+  'nothing-to-revert': [409, 'The alias has never pointed elsewhere'],
+  'change-not-found': [404, 'No such change in the history of the alias'],
 
   'layer-not-found': [404, 'No such layer'],
   'layer-is-latest': [409, 'The layer is the latest version'],

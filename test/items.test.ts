@@ -2,12 +2,13 @@ import t from 'tap'
 import { tables } from '../src/dynamo/tables.js'
 import { start, type Test } from './helpers.js'
 import { type ItemCase, NOW } from './items/case.js'
+import { hostingItems } from './items/hosting.js'
 import { layerItems } from './items/layers.js'
 import { projectItems } from './items/projects.js'
 import { tenantItems } from './items/tenants.js'
 
 /** The documents' items through the API and back, for every entity of every domain. */
-const cases: ItemCase[] = [...layerItems, ...tenantItems, ...projectItems]
+const cases: ItemCase[] = [...hostingItems, ...layerItems, ...tenantItems, ...projectItems]
 
 for (const { entity, domain, table, document, reads, writes, update } of cases) {
   const begin = (t: Test) => start(t, { domains: [domain], now: () => NOW })
