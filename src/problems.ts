@@ -13,6 +13,7 @@ export const catalogue = {
   'precondition-failed': [412, 'The resource is not what If-Match or If-None-Match says'],
   'body-too-large': [413, 'The body is too large'],
   'item-too-large': [413, 'The item would exceed the 400 KB that DynamoDB stores'],
+  'transaction-too-large': [413, 'The items exceed the 4 MB that DynamoDB reads or writes together'],
   'uri-too-long': [414, 'The address is too long'],
   'unsupported-media-type': [415, 'The body must be application/json'],
   'too-many-requests': [429, 'Too many requests'],

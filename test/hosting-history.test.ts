@@ -69,6 +69,17 @@ t.test('25 aliases are moved in one call, or none', async t => {
   for (const hostname of hosts) t.equal(await pointsAt(hostname), b, 'nothing was moved')
 })
 
+t.test('what DynamoDB cannot write together is refused, and nothing is moved', async t => {
+  const [small, large] = [await deployed(), await deployed()]
+  await api.put(`/v1/deployments/${large}/status`, { status: 'FINISHED', prerenders: { text: 'x'.repeat(390_000) } })
+  const hosts = await Promise.all(Array.from({ length: 11 }, () => aliased(small)))
+  const response = await swap(hosts.map(hostname => ({ hostname, target: large })))
+  t.match(response.json(), { status: 413, code: 'transaction-too-large' })
+  t.equal(await pointsAt(String(hosts[0])), small)
+  const config = { text: 'x'.repeat(20_000) }
+  t.equal((await api.post('/v1/aliases', { hostname: host(), target: large, config })).statusCode, 201)
+})
+
 t.test('an alias’s history, newest first, also after its deletion', async t => {
   const [a, b] = [await deployed(), await deployed()]
   const hostname = await aliased(a)
@@ -98,6 +109,12 @@ t.test('an alias’s history, newest first, also after its deletion', async t =>
   t.equal((await history(hostname)).length, 7)
   t.equal((await api.get(`/v1/aliases/${hostname}/history?basePath=/x`)).statusCode, 404)
   t.equal((await api.get(`/v1/aliases/${host()}/history`)).statusCode, 404)
+  const long = encodeURIComponent(`/${'ä'.repeat(1000)}`)
+  t.match((await api.get(`/v1/aliases/${hostname}/history?basePath=${long}`)).json(), {
+    status: 400,
+    code: 'invalid-key'
+  })
+  t.equal((await api.get(`/v1/deployments/${encodeURIComponent('ä'.repeat(1024))}/aliases`)).statusCode, 400)
   const { cursor } = (await api.get(`/v1/aliases/${hostname}/history?limit=1`)).json()
   const other = await aliased(a)
   t.equal((await api.get(`/v1/aliases/${other}/history?limit=1&cursor=${cursor}`)).statusCode, 400)

@@ -165,8 +165,5 @@ export function hostingEntities(client: Dynamo, tables: HostingTables) {
 
 export type HostingEntities = ReturnType<typeof hostingEntities>
 
-/** The condition under which an item is there. */
-export const IS_THERE = 'attribute_exists(PK)'
-
 /** The condition under which nothing is there. */
 export const IS_FREE = 'attribute_not_exists(PK)'

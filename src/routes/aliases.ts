@@ -65,7 +65,8 @@ export const aliasRoutes: Routes<HostingService> = async (app, { service: hostin
             'deployment-alias',
             'deployment-destroying',
             'concurrent-changes',
-            'item-too-large'
+            'item-too-large',
+            'transaction-too-large'
           )
         }
       }

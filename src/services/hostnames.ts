@@ -10,6 +10,8 @@ export const HOSTNAME = `^${LABEL}(\\.${LABEL})*$`
 /** A DNS name, or `*.` and one. */
 export const ALIAS_HOSTNAME = `^(\\*\\.)?${LABEL}(\\.${LABEL})*$`
 export const MAX_HOSTNAME = 253
+/** A name that is longer cannot be stored. */
+export const MAX_KEY_BYTES = 1024
 
 /** How many segments a base path may have: its prefixes, of routes and of configs, are then found in one request. */
 export const MAX_SEGMENTS = 49

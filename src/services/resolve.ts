@@ -5,10 +5,9 @@ import type { HostingEntities } from '../entities/hosting.js'
 import { Problem } from '../problems.js'
 import { presentAlias, type StoredConfig, type StoredRoute } from './alias-writes.js'
 import type { AliasActions } from './aliases.js'
-import { aliasName, basePathsOf, wildcardOf } from './hostnames.js'
+import { aliasName, basePathsOf, MAX_KEY_BYTES, wildcardOf } from './hostnames.js'
 
 const MAX_TRIES = 8
-const MAX_KEY_BYTES = 1024
 
 /** The read that must be fast: which alias serves a URL. */
 export function resolveAction(

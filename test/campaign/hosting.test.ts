@@ -10,6 +10,6 @@ t.test('64 callers and three aliases, for ten seconds', async t => {
 
 t.test('no alias comes while its deployment goes', async t => {
   const started = await start(t, { domains: ['hosting'] })
-  t.strictSame(await raceDeletions(started, { rounds: 40, callers: 24 }), [])
+  t.strictSame(await raceDeletions(started, { rounds: 12, callers: 20 }), [])
   t.strictSame(await inconsistencies(started), [])
 })
