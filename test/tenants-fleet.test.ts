@@ -3,7 +3,7 @@ import { start, walk } from './helpers.js'
 import { stepFunctionsStandIn } from './stand-ins/step-functions.js'
 
 const stack = (version: string) => ({ version, inboundQueueArn: 'arn:in', inboundQueueUrl: 'https://in' })
-const FLEET = 40
+const FLEET = 24
 
 /** A fleet of which three in four are outdated, each with some audit beside it. */
 async function begin(t: Parameters<typeof start>[0]) {

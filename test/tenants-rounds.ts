@@ -33,6 +33,7 @@ export async function queueRounds(t: TapTest, rounds: number, callersAtOnce: num
     const started = [...sfn.executions].filter(([, { tenantId: id }]) => id === tenantId).map(([arn]) => `202 ${arn}`)
     if (started.length !== 1 || told.size !== 1 || !told.has(started[0] as string)) bad.push({ round, started, told })
     if (round % 50 === 49) sfn.executions.clear()
+    if (round % 100 === 99) t.comment(`${round + 1} rounds`)
     seen.length = 0
   }
   t.strictSame(bad, [], `${rounds} rounds of ${callersAtOnce} callers: one execution each, which all are told`)
