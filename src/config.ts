@@ -1,4 +1,5 @@
 import { type Domain, domains, type TableNames, tables } from './dynamo/tables.js'
+import { urlProblem } from './postgres/url.js'
 
 /** All of Quintet's settings, read once from the environment, checked and frozen. */
 export interface Config {
@@ -18,8 +19,18 @@ export interface Config {
   corsOrigin: readonly string[]
   /** Requests a minute from one address, if limited. */
   rateLimit?: number
-  projects: { assumeRoleArn?: string; stsEndpoint?: string }
+  projects: {
+    assumeRoleArn?: string
+    stsEndpoint?: string
+    /** Who answers for projects and tokens, on the way from PostgreSQL to DynamoDB. */
+    store: ProjectsStore
+    postgresUrl?: string
+    /** The password for PostgreSQL where the URL has none. */
+    postgresPassword?: string
+  }
 }
+
+export type ProjectsStore = (typeof STORES)[number]
 
 /** The settings that cannot be used, a line each. */
 export class InvalidConfig extends Error {
@@ -34,6 +45,7 @@ export class InvalidConfig extends Error {
 
 type Env = Record<string, string | undefined>
 
+const STORES = ['postgres+shadow', 'postgres+compare', 'dynamodb'] as const
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/
 
@@ -96,7 +108,10 @@ export function readConfig(env: Env): Config {
         /^arn:aws[\w-]*:iam::\d{12}:role\/.+$/,
         'the ARN of an IAM role'
       ),
-      stsEndpoint: read.matching('AWS_ENDPOINT_URL_STS', /^https?:\/\/\S+$/, 'a URL')
+      stsEndpoint: read.matching('AWS_ENDPOINT_URL_STS', /^https?:\/\/\S+$/, 'a URL'),
+      store: read.oneOf('PROJECTS_STORE', STORES) ?? 'dynamodb',
+      postgresUrl: readPostgresUrl(read),
+      postgresPassword: env.PGPASSWORD
     }
   }
   if (!config.adminToken && !LOOPBACK.test(config.host)) {
@@ -104,6 +119,9 @@ export function readConfig(env: Env): Config {
   }
   if (config.projects.assumeRoleArn && config.dynamodb.kind === 'embedded') {
     read.refuse('CELLO_DYNAMODB_ASSUME_ROLE_ARN', 'is not for DYNAMODB=embedded, which has no roles')
+  }
+  if (config.projects.store !== 'dynamodb' && !config.projects.postgresUrl) {
+    read.refuse('PROJECTS_POSTGRES_URL', `must be set for PROJECTS_STORE=${config.projects.store}`)
   }
   if (read.lines.length) throw new InvalidConfig(read.lines)
   return Object.freeze(config)
@@ -147,6 +165,13 @@ function readSecret(read: Reader, name: string): string | undefined {
   const value = read.text(name)
   if (value !== undefined && /[^\x21-\x7e]/.test(value)) read.refuse(name, 'may hold visible ASCII characters only')
   return value
+}
+
+function readPostgresUrl(read: Reader): string | undefined {
+  const url = read.text('PROJECTS_POSTGRES_URL')
+  const problem = url && urlProblem(url)
+  if (problem) read.refuse('PROJECTS_POSTGRES_URL', problem)
+  return url
 }
 
 function readOrigins(read: Reader): readonly string[] {

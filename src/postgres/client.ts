@@ -1,0 +1,74 @@
+import pg from 'pg'
+import { Problem } from '../problems.js'
+
+export type Postgres = pg.Pool | pg.Client
+
+/** What a connection must have set: times are read as text, and the text must be in UTC. */
+const SESSION = "SET client_encoding TO 'UTF8'; SET timezone TO 'UTC'; SET datestyle TO 'ISO, YMD'"
+const CONNECT_MS = 5000
+
+/** Gives a password when the server asks for one. */
+export type Password = () => Promise<string>
+
+/** One connection, for a snapshot or a cursor. */
+export async function connect(url: string, password: Password): Promise<pg.Client> {
+  const client = new pg.Client({ ...settings(url, password), keepAlive: true })
+  // An idle connection that breaks would otherwise end the process; the next query tells of it.
+  client.on('error', () => {})
+  await client.connect()
+  await client.query(SESSION)
+  return client
+}
+
+/** Connections for a running server, made when they are needed. */
+export function openPool(url: string, password: Password): pg.Pool {
+  const pool = new pg.Pool({
+    ...settings(url, password),
+    max: 10,
+    query_timeout: 10_000,
+    idle_in_transaction_session_timeout: 10_000
+  })
+  pool.on('error', () => {})
+  pool.on('connect', client => void client.query(SESSION).catch(() => {}))
+  return pool
+}
+
+function settings(url: string, password: Password): pg.ClientConfig {
+  const { password: inUrl } = new URL(url)
+  return {
+    connectionString: url,
+    application_name: 'quintet',
+    connectionTimeoutMillis: CONNECT_MS,
+    ...(inUrl ? {} : { password })
+  }
+}
+
+/** Does several things in one transaction of a pool's connection. */
+export async function inTransaction<T>(pool: pg.Pool, action: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await client.query('BEGIN')
+    const result = await action(client)
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch((failure: Error) => {
+      broken = failure
+    })
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
+const BUSY = /^(08|53|57P|55P03|40001|40P01|25P03)/
+
+/** The problem that an error of PostgreSQL is for a caller of the API. */
+export function toProblem(error: unknown): unknown {
+  if (error instanceof Problem) return error
+  const { code = '', message = '' } = error as { code?: string; message?: string }
+  const isAway = BUSY.test(code) || /^E[A-Z]{3,}$/.test(code) || /timeout|terminated|Connection/i.test(message)
+  if (!isAway) return error
+  return new Problem('database-unavailable', 'PostgreSQL cannot be reached', { headers: { 'retry-after': '1' } })
+}
