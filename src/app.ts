@@ -17,7 +17,7 @@ import type { Metrics } from './plugins/metrics.js'
 import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
 import { projectRoutes } from './routes/projects.js'
-import { projectsService } from './services/projects.js'
+import { openProjectsStore } from './services/projects-store.js'
 
 export interface AppOptions {
   config: Config
@@ -68,16 +68,20 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addEtags(app)
   if (config.metrics) metrics.attach(app)
   await addDocs(app)
-  addHealth(app, database.differences, now)
+  const checks = [database.differences]
+  addHealth(app, async () => (await Promise.all(checks.map(check => check()))).flat(), now)
 
   const context = { cursors: createCursors(config.cursorKey ?? config.adminToken), now, randomBytes: random }
   const serves = (domain: Config['domains'][number]) => config.domains.includes(domain)
   let authenticate: Authenticate = async () => undefined
 
   if (serves('projects')) {
-    const service = projectsService(database.dynamo('projects'), config.tables.projects, context)
-    authenticate = service.authenticate
-    await app.register(projectRoutes, { prefix: '/v1', service })
+    const watch = () => metrics.watchMigration((...told) => app.log.warn(...told), config.projects.store, now)
+    const store = openProjectsStore(config, database.dynamo('projects'), context, watch)
+    checks.push(store.differences)
+    app.addHook('onClose', store.close)
+    authenticate = store.service.authenticate
+    await app.register(projectRoutes, { prefix: '/v1', service: store.service })
   }
   if (config.adminToken) addAuth(app, config.adminToken, token => authenticate(token))
   addMethodNotAllowed(app, routes)

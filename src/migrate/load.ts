@@ -8,8 +8,9 @@ import {
   sizeOf,
   type TokenCopy
 } from '../services/project-copies.js'
+import { withoutPassword } from '../services/project-differences.js'
 import { readFile } from './file.js'
-import { quoted, withoutPassword } from './names.js'
+import { quoted } from './names.js'
 import type { Output } from './output.js'
 import { contentOf } from './records.js'
 

@@ -18,8 +18,3 @@ export function quoted(value: unknown): string {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
-
-/** A URL without the password that it may hold. */
-export function withoutPassword(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/(:\/\/[^/@\s:]*):[^@\s]*@/, '$1:***@') : value
-}

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Postgres } from '../postgres/client.js'
 import { findProjectRows, findTokenRows, type Piece, snapshot } from '../postgres/rows.js'
-import { compareProjects, compareTokens, type Difference } from '../services/project-differences.js'
+import { compareProjects, compareTokens, type Difference, withoutPassword } from '../services/project-differences.js'
 import type { ProjectLookups, TokenKey } from '../services/project-lookups.js'
-import { nameProblem, quoted, withoutPassword } from './names.js'
+import { nameProblem, quoted } from './names.js'
 import type { Output } from './output.js'
 
 const KEYS_AT_ONCE = 1000
@@ -94,7 +94,7 @@ async function lastingDifferences(sides: Sides, keys: Keys): Promise<Difference[
 
 /** A token that differs in two fields comes twice. */
 function unique(keys: TokenKey[]): TokenKey[] {
-  return [...new Map(keys.map(key => [`${key.project}#${key.tokenId}`, key])).values()]
+  return [...new Map(keys.map(key => [idOf(key), key])).values()]
 }
 
 /** What differs among the given keys at this moment. */
@@ -102,16 +102,24 @@ async function differencesOf({ postgres, dynamo }: Sides, { projects, tokens }: 
   // What cannot be a key cannot be in DynamoDB, and must not be asked for.
   const isKey = (name: string) => nameProblem(name) === undefined
   const keys = tokens.filter(({ project, tokenId }) => isKey(project) && isKey(tokenId))
-  const [projectRows, tokenRows, storedProjects, storedTokens] = await Promise.all([
-    findProjectRows(postgres, projects),
-    findTokenRows(postgres, tokens),
+  const [rows, storedProjects, storedTokens] = await Promise.all([
+    rowsOf(postgres, projects, tokens),
     dynamo.findProjects(projects.filter(isKey)),
     dynamo.findTokens(keys)
   ])
-  const wanted = new Set(tokens.map(key => `${key.project}#${key.tokenId}`))
-  const rows = tokenRows.filter(row => wanted.has(`${row.project}#${row.tokenId}`))
-  return [...compareProjects(projectRows, storedProjects), ...compareTokens(rows, storedTokens)]
+  return [...compareProjects(rows.projects, storedProjects), ...compareTokens(rows.tokens, storedTokens)].sort(byKey)
 }
+
+/** One after the other: it is one connection. */
+async function rowsOf(postgres: Postgres, names: string[], keys: TokenKey[]) {
+  const projects = await findProjectRows(postgres, names)
+  const wanted = new Set(keys.map(idOf))
+  const tokens = (await findTokenRows(postgres, keys)).filter(row => wanted.has(idOf(row)))
+  return { projects, tokens }
+}
+
+const idOf = ({ project, tokenId = '' }: { project: string; tokenId?: string }) => `${project}#${tokenId}`
+const byKey = (a: Difference, b: Difference) => (idOf(a) < idOf(b) ? -1 : 1)
 
 function lineOf({ kind, project, tokenId, field, postgres, dynamo }: Difference): string {
   const what =

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { Problem } from '../problems.js'
+import { invalid, Problem } from '../problems.js'
 
 export type Postgres = pg.Pool | pg.Client
 
@@ -26,10 +26,10 @@ export function openPool(url: string, password: Password): pg.Pool {
     ...settings(url, password),
     max: 10,
     query_timeout: 10_000,
-    idle_in_transaction_session_timeout: 10_000
+    idle_in_transaction_session_timeout: 10_000,
+    onConnect: client => client.query(SESSION)
   })
   pool.on('error', () => {})
-  pool.on('connect', client => void client.query(SESSION).catch(() => {}))
   return pool
 }
 
@@ -68,6 +68,8 @@ const BUSY = /^(08|53|57P|55P03|40001|40P01|25P03)/
 export function toProblem(error: unknown): unknown {
   if (error instanceof Problem) return error
   const { code = '', message = '' } = error as { code?: string; message?: string }
+  if (code === '22021') return invalid('body/repository', 'holds a character that PostgreSQL cannot store')
+  if (code === '22001') return invalid('body', 'holds a text that is too long for its column in PostgreSQL')
   const isAway = BUSY.test(code) || /^E[A-Z]{3,}$/.test(code) || /timeout|terminated|Connection/i.test(message)
   if (!isAway) return error
   return new Problem('database-unavailable', 'PostgreSQL cannot be reached', { headers: { 'retry-after': '1' } })

@@ -13,6 +13,11 @@ export interface Difference {
   dynamo?: unknown
 }
 
+/** A value for a log or a list: a URL without the password that it may hold. */
+export function withoutPassword(value: unknown): unknown {
+  return typeof value === 'string' ? value.replace(/(:\/\/[^/@\s:]*):[^@\s/]*@/, '$1:***@') : value
+}
+
 const fieldsOf = (key: { project: string; tokenId?: string }, fields: FieldDifference[]): Difference[] =>
   fields.map(({ field, wanted, stored }) => ({ kind: 'differing', ...key, field, postgres: wanted, dynamo: stored }))
 

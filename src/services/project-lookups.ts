@@ -37,6 +37,13 @@ export function projectLookups(dynamo: Dynamo, { entities: { project, token } }:
   const findTokens = (keys: TokenKey[]) =>
     inBatches<TokenKey, StoredToken>(keys, some => token.get(some).go({ consistent: true }))
 
+  /** A project's tokens in the order of their ids, after the given one. */
+  async function listTokens(name: string, after: string, limit: number): Promise<StoredToken[]> {
+    const all = token.query.byProject({ project: name })
+    const { data } = await (after ? all.gt({ tokenId: after }) : all).go({ limit, consistent: true })
+    return data
+  }
+
   /** The keys of all items, a page of the table at a time. */
   async function* scanKeys() {
     const { TableName } = project.get({ project: '' }).params<{ TableName: string }>()
@@ -53,7 +60,7 @@ export function projectLookups(dynamo: Dynamo, { entities: { project, token } }:
     } while (ExclusiveStartKey)
   }
 
-  return { findProjects, findTokens, scanKeys }
+  return { findProjects, findTokens, listTokens, scanKeys }
 }
 
 export type ProjectLookups = ReturnType<typeof projectLookups>
