@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test as TapTest } from 'tap'
 import { listen } from '../src/dynamo/engine/http.js'
+import type { Output } from '../src/migrate/output.js'
 import { start, type Test } from './helpers.js'
-import { type RunningPostgres, startPostgres } from './postgres.js'
+import { createDatabase, type PostgresServer, type RunningPostgres } from './postgres.js'
 
 const CLI = fileURLToPath(new URL('../src/cli.js', import.meta.url))
 
@@ -23,8 +24,8 @@ interface Ran {
 }
 
 /** PostgreSQL, an engine with an endpoint, and the command line between them. */
-export async function startMigration(t: Test) {
-  const postgres = await startPostgres(t)
+export async function startMigration(t: Test, server: PostgresServer) {
+  const postgres = await createDatabase(t, server)
   const started = await start(t, { domains: ['projects'] })
   const door: Door = {}
   const endpoint = await listen(async (target, body) => {
@@ -46,7 +47,7 @@ export async function startMigration(t: Test) {
     postgres,
     door,
     endpoint: endpoint.url,
-    file: join(postgres.folder, 'dump.jsonl'),
+    file: join(postgres.folder, `${postgres.name}.jsonl`),
     launch,
     migrate,
     /** Dump, load and verify as a user with SELECT alone. */
@@ -71,6 +72,13 @@ export async function ended(child: ChildProcess): Promise<Ran> {
   return { code, stdout, stderr, lines: stdout.split('\n').filter(Boolean) }
 }
 
+/** Where a command writes, for commands that are called in process. */
+export function collect() {
+  const lines: string[] = []
+  const output: Output = { line: text => void lines.push(text), progress: () => ({ add() {}, end() {} }) }
+  return { lines, output }
+}
+
 /** Projects p000001… with so many tokens each, at times that need all six digits. */
 export async function fill({ admin }: RunningPostgres, projects: number, tokensEach: number): Promise<void> {
   await admin.query(
@@ -90,9 +98,10 @@ export async function fill({ admin }: RunningPostgres, projects: number, tokensE
 /** The way there and back: dump, load killed again and again, verify without and with planted differences. */
 export async function campaign(
   t: TapTest,
+  server: PostgresServer,
   size: { projects: number; tokensEach: number; kills: number }
 ): Promise<void> {
-  const migration = await startMigration(t)
+  const migration = await startMigration(t, server)
   const { postgres, file } = migration
   const tokens = size.projects * size.tokensEach
   await fill(postgres, size.projects, size.tokensEach)
@@ -188,4 +197,23 @@ async function plant({ raw, postgres }: Migration, projects: number): Promise<st
   await raw.put('projects', { ...project, deleting: 1 })
   lines.push(`differs  project "${name(n(14))}": deleting is "not set" in PostgreSQL, 1 in DynamoDB`)
   return lines
+}
+
+/** One project with very many tokens through every command, in a heap that could not hold them. */
+export async function flatMemory(t: TapTest, server: PostgresServer, tokens: number): Promise<void> {
+  const { postgres, file, migrate } = await startMigration(t, server)
+  await fill(postgres, 1, tokens)
+  const small = ['--max-old-space-size=64']
+  const env = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' }
+  const from = ['--from', postgres.readerUrl]
+  const dumped = await migrate(['dump', ...from, '--to', file], env, small)
+  t.equal(dumped.code, 0, dumped.stderr)
+  const loaded = await migrate(['load', file], env, small)
+  t.match(loaded.lines.at(-1), `written ${tokens + 1}, skipped 0`, loaded.stderr)
+  const verified = await migrate(['verify', ...from], env, small)
+  t.match(
+    verified.lines.at(-1),
+    `1 projects and ${tokens} tokens of PostgreSQL compared: 0 differences`,
+    verified.stderr
+  )
 }

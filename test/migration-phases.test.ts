@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { status } from '../src/migrate/status.js'
 import { callers, type Started, start, type Test, walk } from './helpers.js'
-import { ended, startMigration } from './migration-helpers.js'
+import { collect, startMigration } from './migration-helpers.js'
+import { startPostgres } from './postgres.js'
 
+const server = await startPostgres(t)
 const repository = 'https://example.com/one'
 
 /** An app in a phase, on the DynamoDB of a migration that a door stands before. */
 async function phases(t: Test) {
-  const migration = await startMigration(t)
+  const migration = await startMigration(t, server)
   const begin = async (store: string, more: { now?: () => number; url?: string } = {}) => {
     const log: string[] = []
     const env = {
@@ -122,12 +125,16 @@ t.test('DynamoDB may be away: no caller notices, and the lost writes are counted
 })
 
 t.test('postgres+compare: differences are logged without secrets, counted, and decide on the cut-over', async t => {
-  const { begin, raw, launch } = await phases(t)
+  const { begin, raw, migrate } = await phases(t)
   const started = await begin('postgres+compare')
   const { api, app, log } = started
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
-  const status = (...words: string[]) => ended(launch(['status', '--url', url, ...words]))
-  t.match(await status(), { code: 1, stdout: /nothing has been compared yet/ })
+  const ask = async (since?: number) => {
+    const { lines, output } = collect()
+    return { code: await status([url], since, output), stdout: lines.join('\n') }
+  }
+  const first = await migrate(['status', '--url', url])
+  t.match(first, { code: 1, stdout: /nothing has been compared yet/ })
 
   await api.post('/v1/projects', { name: 'proj1', repository })
   const made = (await api.post('/v1/projects/proj1/tokens', {})).json()
@@ -136,7 +143,7 @@ t.test('postgres+compare: differences are logged without secrets, counted, and d
   await settled(started)
   t.equal(await metric(started, 'comparisons_total{outcome="same"}'), 4)
   t.equal(await metric(started, 'comparisons_total{outcome="different"}'), 0)
-  t.match(await status(), { code: 0, stdout: /no difference and no lost write since .*\nCut-over is safe/ })
+  t.match(await ask(), { code: 0, stdout: /no difference and no lost write since .*\nCut-over is safe/ })
 
   const metadata = await raw.get('projects', 'PROJECT#proj1', 'METADATA')
   await raw.put('projects', { ...metadata, repository: 'https://me:hunter2@example.com/other' })
@@ -151,11 +158,11 @@ t.test('postgres+compare: differences are logged without secrets, counted, and d
   t.match(told.join(), /"kind":"extra".*"tokenId":"zzz"/)
   t.notMatch(log.join(), /hunter2|se cret|se%20cret/)
   t.notMatch(log.join(), new RegExp(made.token.split('.')[3]), 'no secret of a token')
-  t.match(await status(), { code: 1, stdout: /a difference was found at/ })
-  const soon = new Date(Date.now() + 1).toISOString()
+  t.match(await ask(), { code: 1, stdout: /a difference was found at/ })
+  const soon = Date.now() + 1
   await sleep(2)
-  t.match(await status('--since', soon), { code: 0, stdout: /Cut-over is safe/ }, 'none since then')
-  t.match(await status('--since', '2020-01-01T00:00:00Z'), { code: 1, stdout: /knows nothing of the time before/ })
+  t.match(await ask(soon), { code: 0, stdout: /Cut-over is safe/ }, 'none since then')
+  t.match(await ask(Date.parse('2020-01-01')), { code: 1, stdout: /knows nothing of the time before/ })
 
   await api.delete('/v1/projects/proj1/tokens/zzz')
   await api.patch('/v1/projects/proj1', { repository })
@@ -166,10 +173,10 @@ t.test('postgres+compare: differences are logged without secrets, counted, and d
 })
 
 t.test('PostgreSQL away is 503, and not ready', async t => {
-  const { begin, postgres } = await phases(t)
+  const { begin } = await phases(t)
   const { api } = await begin('postgres+shadow')
   t.equal((await api.get('/readyz')).statusCode, 200)
-  await postgres.stop()
+  await server.stop()
   t.match((await api.get('/v1/projects/proj1')).json(), { status: 503, code: 'database-unavailable' })
   await sleep(1000)
   t.match((await api.get('/readyz')).json(), { differences: [/PostgreSQL cannot be asked/] })

