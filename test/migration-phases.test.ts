@@ -11,12 +11,13 @@ const repository = 'https://example.com/one'
 /** An app in a phase, on the DynamoDB of a migration that a door stands before. */
 async function phases(t: Test) {
   const migration = await startMigration(t, server)
-  const begin = async (store: string, more: { now?: () => number; url?: string } = {}) => {
+  const begin = async (store: string, more: { now?: () => number } = {}) => {
     const log: string[] = []
     const env = {
       DYNAMODB: migration.endpoint,
       PROJECTS_STORE: store,
-      PROJECTS_POSTGRES_URL: more.url ?? migration.postgres.url,
+      PROJECTS_POSTGRES_URL: migration.postgres.urlWithoutPassword,
+      PGPASSWORD: migration.postgres.password,
       CURSOR_KEY: 'one'
     }
     return { ...(await start(t, { domains: ['projects'], env, log, now: more.now })), log }

@@ -1,28 +1,33 @@
 import type { Password } from '../postgres/client.js'
 
+/** Where someone may sit. */
+interface Terminal {
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean; setRawMode?(isRaw: boolean): unknown }
+  stderr: { write(text: string): unknown }
+}
+
 /** The password for PostgreSQL, asked for only if the server wants one: from PGPASSWORD, else from whoever sits there. */
-export function passwordFrom(env: Record<string, string | undefined>): Password {
+export function passwordFrom(env: Record<string, string | undefined>, terminal: Terminal = process): Password {
   let asked: Promise<string> | undefined
   return () => {
     if (env.PGPASSWORD !== undefined) return Promise.resolve(env.PGPASSWORD)
-    asked ??= prompt('Password for PostgreSQL: ')
+    asked ??= prompt(terminal, 'Password for PostgreSQL: ')
     return asked
   }
 }
 
 /** Reads a line from the terminal without showing it. */
-function prompt(question: string): Promise<string> {
-  const { stdin, stderr } = process
+function prompt({ stdin, stderr }: Terminal, question: string): Promise<string> {
   if (!stdin.isTTY) {
     return Promise.reject(new Error('PostgreSQL wants a password: set PGPASSWORD, or run this in a terminal'))
   }
   stderr.write(question)
-  stdin.setRawMode(true)
+  stdin.setRawMode?.(true)
   stdin.setEncoding('utf8')
   return new Promise((resolve, reject) => {
     let typed = ''
     const end = (settle: () => void) => {
-      stdin.setRawMode(false)
+      stdin.setRawMode?.(false)
       stdin.pause()
       stdin.off('data', listen)
       stderr.write('\n')

@@ -31,7 +31,7 @@ export function openProjectsStore(
     return { service, differences: async () => [], close: async () => {} }
   }
   const entities = projectEntities(dynamo, tables.projects)
-  const postgres = postgresProjects(openPool(postgresUrl, async () => postgresPassword ?? ''))
+  const postgres = postgresProjects(openPool(postgresUrl, postgresPassword))
   const shadow = projectShadow({
     postgres,
     lookups: projectLookups(dynamo, entities),
