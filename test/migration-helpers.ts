@@ -110,7 +110,7 @@ export async function campaign(
 
   const batches = Math.ceil(size.projects / Math.floor(100 / (1 + size.tokensEach)))
   for (let kill = 0; kill < size.kills; kill++) {
-    const killed = await killedAt(migration, Math.ceil((batches * (kill + 1)) / (size.kills + 2)), kill % 2 === 0)
+    const killed = await killedAt(migration, Math.ceil((batches * (kill + 1)) / (4 * size.kills)), kill % 2 === 0)
     t.equal(killed.code, null, 'it was killed, not done')
   }
   const stored = (await migration.raw.all('projects')).length
@@ -121,9 +121,6 @@ export async function campaign(
     loaded.lines.at(-1),
     `written ${size.projects + tokens - stored}, skipped ${stored}, overwritten 0, differing 0, failed 0`
   )
-  const again = await migration.load(file)
-  t.match(again.lines.at(-1), `written 0, skipped ${size.projects + tokens}, overwritten 0, differing 0, failed 0`)
-
   const clean = await migration.verify()
   t.match(clean.stdout, `${size.projects} projects and ${tokens} tokens of PostgreSQL compared: 0 differences`)
   t.equal(clean.code, 0, clean.stderr)

@@ -19,9 +19,15 @@ export async function connect(url: string, password: Password): Promise<pg.Clien
   if (!new URL(url).password) Object.assign(client, { password })
   // An idle connection that breaks would otherwise end the process; the next query tells of it.
   client.on('error', () => {})
-  await client.connect()
-  await client.query(SESSION)
-  return client
+  try {
+    await client.connect()
+    await client.query(SESSION)
+    return client
+  } catch (error) {
+    // Else the socket keeps the process until the server gives up on us.
+    await client.end().catch(() => {})
+    throw error
+  }
 }
 
 /** Connections for a running server, made when they are needed. */
