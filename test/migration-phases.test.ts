@@ -108,7 +108,7 @@ t.test('what was only in PostgreSQL comes over when it is needed', async t => {
   t.equal((await started.api.put('/v1/projects/nosuch1/targets/prod', { type: 'x', properties: {} })).statusCode, 404)
 })
 
-t.test('DynamoDB may be away: no caller notices, and the lost writes are counted', async t => {
+t.test('DynamoDB may be away for a moment: no caller notices, and the writes arrive when it is back', async t => {
   const { begin, door, postgres } = await phases(t)
   const started = await begin('postgres+shadow')
   door.before = async () => {
