@@ -23,7 +23,7 @@ import { tenantRoutes } from './routes/tenants.js'
 import { hostingService } from './services/hosting.js'
 import { embeddedExpiry } from './services/layer-sweeping.js'
 import { layersService } from './services/layers.js'
-import { projectsService } from './services/projects.js'
+import { openProjectsStore } from './services/projects-store.js'
 import { tenantsService } from './services/tenants.js'
 
 export interface AppOptions {
@@ -76,7 +76,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addEtags(app)
   if (config.metrics) metrics.attach(app)
   await addDocs(app)
-  addHealth(app, database.differences, now)
+  const checks = [database.differences]
+  addHealth(app, async () => (await Promise.all(checks.map(check => check()))).flat(), now)
 
   const context = { cursors: createCursors(config.cursorKey ?? config.adminToken), now, randomBytes: random }
   const serves = (domain: Config['domains'][number]) => config.domains.includes(domain)
@@ -99,9 +100,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     await app.register(tenantRoutes, { prefix: '/v1', service })
   }
   if (serves('projects')) {
-    const service = projectsService(database.dynamo('projects'), config.tables.projects, context)
-    authenticate = service.authenticate
-    await app.register(projectRoutes, { prefix: '/v1', service })
+    const watch = () => metrics.watchMigration((...told) => app.log.warn(...told), config.projects.store, now)
+    const store = openProjectsStore(config, database.dynamo('projects'), context, watch)
+    checks.push(store.differences)
+    app.addHook('onClose', store.close)
+    authenticate = store.service.authenticate
+    await app.register(projectRoutes, { prefix: '/v1', service: store.service })
   }
   if (config.adminToken) addAuth(app, config.adminToken, token => authenticate(token))
   addMethodNotAllowed(app, routes)

@@ -1,4 +1,5 @@
 import { type Domain, domains, type TableNames, tables } from './dynamo/tables.js'
+import { urlProblem } from './postgres/url.js'
 import type { TenantSettings } from './services/tenants.js'
 
 /** All of Quintet's settings, read once from the environment, checked and frozen. */
@@ -19,11 +20,21 @@ export interface Config {
   corsOrigin: readonly string[]
   /** Requests a minute from one address, if limited. */
   rateLimit?: number
-  projects: { assumeRoleArn?: string; stsEndpoint?: string }
   /** After how many days a deprecated layer expires, and the bus that hears of it on AWS. */
   layers: { expiryDays: number; eventBus: string }
   tenants: TenantSettings
+  projects: {
+    assumeRoleArn?: string
+    stsEndpoint?: string
+    /** Who answers for projects and tokens, on the way from PostgreSQL to DynamoDB. */
+    store: ProjectsStore
+    postgresUrl?: string
+    /** The password for PostgreSQL where the URL has none. */
+    postgresPassword?: string
+  }
 }
+
+export type ProjectsStore = (typeof STORES)[number]
 
 /** The settings that cannot be used, a line each. */
 export class InvalidConfig extends Error {
@@ -38,6 +49,7 @@ export class InvalidConfig extends Error {
 
 type Env = Record<string, string | undefined>
 
+const STORES = ['postgres+shadow', 'postgres+compare', 'dynamodb'] as const
 const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const STATE_MACHINES = ['PROVISION_STATE_MACHINE_ARN', 'UPDATE_STATE_MACHINE_ARN', 'DELETE_STATE_MACHINE_ARN'] as const
 const STATE_MACHINE_ARN = /^arn:aws[\w-]*:states:[\w-]+:\d{12}:stateMachine:[^\s:]{1,80}$/
@@ -117,19 +129,25 @@ export function readConfig(env: Env, purpose: 'serve' | 'tables' = 'serve'): Con
         /^arn:aws[\w-]*:iam::\d{12}:role\/.+$/,
         'the ARN of an IAM role'
       ),
-      stsEndpoint: read.matching('AWS_ENDPOINT_URL_STS', /^https?:\/\/\S+$/, 'a URL')
+      stsEndpoint: read.matching('AWS_ENDPOINT_URL_STS', /^https?:\/\/\S+$/, 'a URL'),
+      store: read.oneOf('PROJECTS_STORE', STORES) ?? 'dynamodb',
+      postgresUrl: readPostgresUrl(read),
+      postgresPassword: env.PGPASSWORD
     },
     layers: {
       expiryDays: read.number('LAYER_EXPIRY_DAYS', 0.00001, 36_500) ?? 365,
       eventBus: read.matching('EVENT_BUS_NAME', /^[\w./:-]{1,1600}$/, 'the name or ARN of an event bus') ?? 'default'
     },
-    tenants: readTenants(read, dynamodb.kind !== 'embedded' && purpose === 'serve' && chosen.includes('tenants'))
+    tenants: readTenants(read, purpose === 'serve' && chosen.includes('tenants') ? dynamodb.kind : 'embedded')
   }
   if (!config.adminToken && !LOOPBACK.test(config.host)) {
     read.refuse('ADMIN_TOKEN', `must be set to listen on ${config.host}: without it the API is open to everyone`)
   }
   if (config.projects.assumeRoleArn && config.dynamodb.kind === 'embedded') {
     read.refuse('CELLO_DYNAMODB_ASSUME_ROLE_ARN', 'is not for DYNAMODB=embedded, which has no roles')
+  }
+  if (config.projects.store !== 'dynamodb' && !config.projects.postgresUrl) {
+    read.refuse('PROJECTS_POSTGRES_URL', `must be set for PROJECTS_STORE=${config.projects.store}`)
   }
   if (read.lines.length) throw new InvalidConfig(read.lines)
   return Object.freeze(config)
@@ -156,17 +174,18 @@ const hasCredentials = (read: Reader) =>
   ['AWS_ACCESS_KEY_ID', 'AWS_PROFILE', 'AWS_WEB_IDENTITY_TOKEN_FILE'].some(read.text)
 
 /** Away from the embedded engine nothing is guessed: neither a version, nor a provisioner that only pretends. */
-function readTenants(read: Reader, isRequired: boolean): TenantSettings {
+/** Away from the laptop the version must be said; on AWS the workflows too, since no local provisioner stands in there. */
+function readTenants(read: Reader, kind: Config['dynamodb']['kind']): TenantSettings {
   const version = read.matching('TENANT_STACK_VERSION', VERSION, 'major.minor.patch')
   const operationTimeout = read.integer('TENANT_OPERATION_TIMEOUT', 1, 31_536_000) ?? 3600
   const endpoint = read.matching('AWS_ENDPOINT_URL_SFN', /^https?:\/\/\S+$/, 'a URL')
   const given = STATE_MACHINES.map(name => read.matching(name, STATE_MACHINE_ARN, 'the ARN of a state machine'))
   const missing = STATE_MACHINES.filter(name => read.text(name) === undefined)
-  if (isRequired && read.text('TENANT_STACK_VERSION') === undefined) {
+  if (kind !== 'embedded' && read.text('TENANT_STACK_VERSION') === undefined) {
     read.refuse('TENANT_STACK_VERSION', 'must be set to serve tenants: the version of the stack that they get')
   }
-  if (isRequired || missing.length < STATE_MACHINES.length) {
-    const why = isRequired ? 'to serve tenants: there is no local provisioner here' : 'together with the others'
+  if (kind === 'aws' || missing.length < STATE_MACHINES.length) {
+    const why = kind === 'aws' ? 'to serve tenants: there is no local provisioner on AWS' : 'together with the others'
     for (const name of missing) read.refuse(name, `must be set ${why}`)
   }
   const [CREATE, UPDATE, DELETE] = given
@@ -205,6 +224,13 @@ function readSecret(read: Reader, name: string): string | undefined {
   const value = read.text(name)
   if (value !== undefined && /[^\x21-\x7e]/.test(value)) read.refuse(name, 'may hold visible ASCII characters only')
   return value
+}
+
+function readPostgresUrl(read: Reader): string | undefined {
+  const url = read.text('PROJECTS_POSTGRES_URL')
+  const problem = url && urlProblem(url)
+  if (problem) read.refuse('PROJECTS_POSTGRES_URL', problem)
+  return url
 }
 
 function readOrigins(read: Reader): readonly string[] {

@@ -18,7 +18,7 @@ export const catalogue = {
   'unsupported-media-type': [415, 'The body must be application/json'],
   'too-many-requests': [429, 'Too many requests'],
   'internal-error': [500, 'Something went wrong here'],
-  'database-unavailable': [503, 'DynamoDB throttles or cannot be reached'],
+  'database-unavailable': [503, 'The database throttles or cannot be reached'],
   'shutting-down': [503, 'The server is stopping'],
   timeout: [503, 'The request took too long'],
 

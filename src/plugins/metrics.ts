@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Observer } from '../dynamo/client.js'
+import { type Log, watchMigration } from './migration-metrics.js'
 
 /** Prometheus metrics of one app; nothing is shared between apps in one process. */
 export function createMetrics() {
@@ -54,7 +55,12 @@ export function createMetrics() {
     })
   }
 
-  return { register, observe, attach }
+  return {
+    register,
+    observe,
+    attach,
+    watchMigration: (log: Log, phase: string, now: () => number) => watchMigration(register, log, phase, now)
+  }
 }
 
 export type Metrics = ReturnType<typeof createMetrics>
