@@ -1,6 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
-import type { Started } from './helpers.js'
+import { createTable } from '../src/dynamo/schema.js'
+import { tables } from '../src/dynamo/tables.js'
+import { connect, start as startEngine } from './engine-helpers.js'
+import { type Started, start } from './helpers.js'
 import { layerBody } from './layers-helpers.js'
 
 export interface Race {
@@ -10,6 +13,18 @@ export interface Race {
 }
 
 const nameOf = (i: number) => `package-${i}`
+
+/** An app that reaches its engine through a socket: in process, a call would be over before the next begins. */
+export async function startApart(t: Test): Promise<Started> {
+  const { engine } = await startEngine(t)
+  const { url } = await engine.listen(0)
+  await createTable(connect(engine), 'layers', tables.layers)
+  return start(t, { domains: ['layers'], env: { DYNAMODB: url } })
+}
+
+/** How often a publisher lost a round. */
+export const lostRounds = ({ seen }: Started) =>
+  seen.filter(({ error }) => error === 'TransactionCanceledException').length
 
 /**
  * Publishers at once, and a reader who looks at the pointer and the index throughout. Gives the versions that each
