@@ -58,8 +58,13 @@ export async function race({ api, raw }: Started, { publishers, publishes, packa
       await pause(1)
       const pointer = await api.get(`/v1/layers/eu-west-1/${name}/latest`)
       if (pointer.statusCode === 404 && seen === 0) continue
+      const index = await api.get(`/v1/packages/${name}/layers`)
+      if (pointer.statusCode !== 200 || index.statusCode !== 200) {
+        wrong.push(`${name}: the reader got ${pointer.body} and ${index.body}`)
+        continue
+      }
       see('the pointer', pointer.json().version)
-      const { items } = (await api.get(`/v1/packages/${name}/layers`)).json()
+      const { items } = index.json()
       if (items.length !== 1) wrong.push(`${name}: ${items.length} versions are the latest`)
       see('the index', items[0]?.version ?? 0)
     }
