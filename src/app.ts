@@ -17,7 +17,9 @@ import type { Metrics } from './plugins/metrics.js'
 import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
 import { projectRoutes } from './routes/projects.js'
+import { realtimeRoutes } from './routes/realtime.js'
 import { projectsService } from './services/projects.js'
+import { realtimeService } from './services/realtime.js'
 
 export interface AppOptions {
   config: Config
@@ -78,6 +80,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     const service = projectsService(database.dynamo('projects'), config.tables.projects, context)
     authenticate = service.authenticate
     await app.register(projectRoutes, { prefix: '/v1', service })
+  }
+  if (serves('realtime')) {
+    const service = realtimeService(database.dynamo('realtime'), config.tables.realtime, { ...context, publish() {} })
+    await app.register(realtimeRoutes, { prefix: '/v1', service })
   }
   if (config.adminToken) addAuth(app, config.adminToken, token => authenticate(token))
   addMethodNotAllowed(app, routes)
