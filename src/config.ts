@@ -19,6 +19,14 @@ export interface Config {
   /** Requests a minute from one address, if limited. */
   rateLimit?: number
   projects: { assumeRoleArn?: string; stsEndpoint?: string }
+  realtime: {
+    /** The Redis that carries live values between nodes. */
+    redisUrl?: string
+    /** How long a live connection outlives its server, in seconds. */
+    liveTtl: number
+    /** Messages a second that one socket may send. */
+    liveRate: number
+  }
 }
 
 /** The settings that cannot be used, a line each. */
@@ -97,6 +105,11 @@ export function readConfig(env: Env): Config {
         'the ARN of an IAM role'
       ),
       stsEndpoint: read.matching('AWS_ENDPOINT_URL_STS', /^https?:\/\/\S+$/, 'a URL')
+    },
+    realtime: {
+      redisUrl: readRedisUrl(read),
+      liveTtl: read.integer('LIVE_TTL', 3, 86_400) ?? 120,
+      liveRate: read.integer('LIVE_RATE', 1, 100_000) ?? 50
     }
   }
   if (!config.adminToken && !LOOPBACK.test(config.host)) {
@@ -146,6 +159,14 @@ function readTables(read: Reader): TableNames {
 function readSecret(read: Reader, name: string): string | undefined {
   const value = read.text(name)
   if (value !== undefined && /[^\x21-\x7e]/.test(value)) read.refuse(name, 'may hold visible ASCII characters only')
+  return value
+}
+
+/** The URL may hold a password, so it is not repeated. */
+function readRedisUrl(read: Reader): string | undefined {
+  const value = read.text('REDIS_URL')
+  if (value !== undefined && !(/^rediss?:\/\/[^\s/]/.test(value) && URL.canParse(value)))
+    read.refuse('REDIS_URL', 'must be a redis:// or rediss:// URL')
   return value
 }
 

@@ -15,6 +15,7 @@ export const catalogue = {
   'item-too-large': [413, 'The item would exceed the 400 KB that DynamoDB stores'],
   'uri-too-long': [414, 'The address is too long'],
   'unsupported-media-type': [415, 'The body must be application/json'],
+  'upgrade-required': [426, 'The address speaks WebSocket only'],
   'too-many-requests': [429, 'Too many requests'],
   'internal-error': [500, 'Something went wrong here'],
   'database-unavailable': [503, 'DynamoDB throttles or cannot be reached'],

@@ -109,3 +109,17 @@ export const UserContent = component('UserContent', strict({ email: Email, ttl: 
 export const LiveQuery = strict({
   userId: Type.Optional({ ...UserId, default: 'anonymous' } as typeof UserId)
 })
+export const LastEventId = Type.Object({
+  'last-event-id': Type.Optional(
+    Type.Integer({ minimum: 0, description: 'The version that the client has; sent by `EventSource` by itself.' })
+  )
+})
+
+/** What a client says on a socket. */
+export const LiveRequest = strict({
+  type: Type.Union(['subscribe', 'unsubscribe', 'get', 'set'].map(type => Type.Literal(type))),
+  id: Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Number()])),
+  name: StateName,
+  value: Type.Optional(Type.Unknown()),
+  since: Type.Optional(Type.Integer({ minimum: 0 }))
+})
