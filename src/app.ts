@@ -98,14 +98,16 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 /** REST and live, over one service whose writes reach the subscribers of every node. */
 async function addRealtime(app: FastifyInstance, { config, database, metrics }: AppOptions, context: ServiceContext) {
   const { now, randomBytes } = context
-  const { redisUrl: url, liveTtl: ttl } = config.realtime
+  const { redisUrl: url, liveTtl: ttl, liveSubscriptions: maxSubscriptions } = config.realtime
   const channel = `quintet:realtime:${config.tables.realtime}`
   const broker = url ? redisBroker({ url, channel, now, log: app.log }) : localBroker(now)
   const realtime = realtimeService(database.dynamo('realtime'), config.tables.realtime, {
     ...context,
     publish: broker.publish
   })
-  const live = createLive({ service: realtime, broker, metrics: metrics.live, ttl, now, randomBytes, log: app.log })
+  const limits = { ttl, maxSubscriptions }
+  const { log } = app
+  const live = createLive({ service: realtime, broker, metrics: metrics.live, ...limits, now, randomBytes, log })
   await addSockets(app, live.close)
   await app.register(realtimeRoutes, { prefix: '/v1', service: realtime })
   const service = { realtime, live, metrics: metrics.live, config, now }

@@ -26,6 +26,8 @@ export interface Config {
     liveTtl: number
     /** Messages a second that one socket may send. */
     liveRate: number
+    /** Subscriptions that one live connection may have. */
+    liveSubscriptions: number
   }
 }
 
@@ -109,7 +111,8 @@ export function readConfig(env: Env): Config {
     realtime: {
       redisUrl: readRedisUrl(read),
       liveTtl: read.integer('LIVE_TTL', 3, 86_400) ?? 120,
-      liveRate: read.integer('LIVE_RATE', 1, 100_000) ?? 50
+      liveRate: read.integer('LIVE_RATE', 1, 100_000) ?? 50,
+      liveSubscriptions: read.integer('LIVE_SUBSCRIPTIONS', 1, 100_000) ?? 1000
     }
   }
   if (!config.adminToken && !LOOPBACK.test(config.host)) {

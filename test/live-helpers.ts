@@ -54,7 +54,7 @@ export async function openSocket(url: string, query = '', options: { protocols?:
     raw: (text: string | Uint8Array) => socket.send(text),
     /** Sends a request and waits for its answer. */
     async call(type: string, name: string, more: object = {}): Promise<LiveMessage> {
-      const id = ++ids
+      const id = `call-${++ids}`
       socket.send(JSON.stringify({ type, id, name, ...more }))
       return find(message => message.id === id, `an answer to ${type} ${name}`)
     },

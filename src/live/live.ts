@@ -15,6 +15,7 @@ export interface LiveOptions {
   metrics: LiveMetrics
   /** How long, in seconds, a connection outlives its last sign of life. */
   ttl: number
+  maxSubscriptions: number
   now: () => number
   randomBytes: (size: number) => Buffer
   log: FastifyBaseLogger
@@ -26,7 +27,8 @@ const EXPIRY_MS = 1000
 const MAX_TRIES = 5
 
 /** All live connections of this node, and the way of states to them. */
-export function createLive({ service, broker, metrics, ttl, now, randomBytes, log }: LiveOptions) {
+export function createLive(options: LiveOptions) {
+  const { service, broker, metrics, ttl, maxSubscriptions, now, randomBytes, log } = options
   const sessions = new Map<string, Session>()
   const endings = new Set<Promise<void>>()
   let isClosing = false
@@ -51,7 +53,7 @@ export function createLive({ service, broker, metrics, ttl, now, randomBytes, lo
     if (isClosing) throw new Problem('shutting-down')
     const connectionId = `live-${randomBytes(16).toString('hex')}`
     await service.connect(connectionId, { userId, ttl: secondsOf(now) + ttl })
-    const session = createSession({ connectionId, sink, hub, service, metrics, ttl, now, ended })
+    const session = createSession({ connectionId, sink, hub, service, metrics, ttl, maxSubscriptions, now, ended })
     sessions.set(connectionId, session)
     if (isClosing) session.end(GOING_AWAY, 'The server is stopping')
     return session

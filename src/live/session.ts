@@ -12,17 +12,17 @@ export interface SessionOptions {
   service: RealtimeService
   metrics: LiveMetrics
   ttl: number
+  maxSubscriptions: number
   now: () => number
   /** Called once, when the session is over. */
   ended(connectionId: string): void
 }
 
-const MAX_SUBSCRIPTIONS = 1000
 const GONE = 4001
 
 /** One live connection: its Connection item, its subscriptions, and what is on the way to it. */
 export function createSession(options: SessionOptions) {
-  const { connectionId, sink, hub, service, metrics, ttl, now } = options
+  const { connectionId, sink, hub, service, metrics, ttl, maxSubscriptions, now } = options
   const feeds = new Map<string, Feed>()
   /** Subscriptions that are being written; the news of them is no reason to attach a second time. */
   const beginning = new Set<string>()
@@ -52,8 +52,8 @@ export function createSession(options: SessionOptions) {
 
   /** Subscribes; a client that is subscribed already begins anew from `since`. `told` comes before any value. */
   async function subscribe(name: string, since: number | undefined, told: () => void): Promise<void> {
-    if (feeds.size + beginning.size >= MAX_SUBSCRIPTIONS && !feeds.has(name)) {
-      throw new Problem('too-many-requests', `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions`)
+    if (feeds.size + beginning.size >= maxSubscriptions && !feeds.has(name)) {
+      throw new Problem('too-many-requests', `A connection has at most ${maxSubscriptions} subscriptions`)
     }
     beginning.add(name)
     try {

@@ -124,6 +124,8 @@ export const liveRoutes: Routes<LiveParts> = async (app, { service: { realtime, 
 const eventHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
+  // The stream ends with its connection, so that a stopping server need not wait for the client to let go of it.
+  connection: 'close',
   'x-accel-buffering': 'no'
 }
 
