@@ -72,7 +72,14 @@ function say(status, text) {
   by('status').textContent = text
 }
 
-by('slider').addEventListener('input', () => send({ type: 'set', value: Number(by('slider').value) }))
+/** A slider speaks faster than a socket may: its newest value goes out, some twenty times a second. */
+let moving
+by('slider').addEventListener('input', () => {
+  moving ??= setTimeout(() => {
+    moving = undefined
+    send({ type: 'set', value: Number(by('slider').value) })
+  }, 50)
+})
 by('form').addEventListener('submit', event => {
   event.preventDefault()
   try {

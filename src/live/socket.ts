@@ -33,6 +33,8 @@ const UNSUPPORTED = 1003
 const POLICY = 1008
 const TRY_LATER = 1013
 const MAX_PING_MS = 15_000
+/** Pings without an answer before a socket is given up. */
+const MAX_MISSED = 3
 /** Requests that may wait for their answers before the socket is read no further. */
 const MAX_WAITING = 32
 /** Requests over the rate that are answered; whoever goes on is closed. */
@@ -44,7 +46,7 @@ export async function serveSocket(socket: WebSocket, options: SocketOptions): Pr
   const requests: RawData[] = []
   let session: Session | undefined
   let isWorking = false
-  let isAlive = true
+  let missed = 0
 
   const sink = {
     send: ({ text }: { text: string }, taken: () => void) => socket.send(text, error => error || taken()),
@@ -71,12 +73,12 @@ export async function serveSocket(socket: WebSocket, options: SocketOptions): Pr
     })
   })
   socket.on('pong', () => {
-    isAlive = true
+    missed = 0
   })
   const heartbeat = setInterval(
     () => {
-      if (!isAlive) return socket.terminate()
-      isAlive = false
+      if (missed >= MAX_MISSED) return socket.terminate()
+      missed += 1
       socket.ping()
       session?.keepAlive().catch(err => log.warn({ err }, 'a live connection could not be renewed'))
     },

@@ -60,14 +60,14 @@ export async function acrossNodes(t: Test, { sockets: count }: { sockets: number
 
 /** kill -9 of a server with sockets: nothing stays active beyond the ttl, and who comes back misses nothing. */
 export async function killed(t: Test, { sockets: count }: { sockets: number }): Promise<void> {
-  const LIVE_TTL = 4
+  const LIVE_TTL = 6
   const stays = await spawnServer(t, { EMBEDDED_DATA: 'memory', EMBEDDED_PORT: '0' })
   const dies = await spawnServer(t, { DYNAMODB: stays.dynamo as string, LIVE_TTL: String(LIVE_TTL) })
   const since = await put(dies.url, 'shared', 'before')
   const sockets = await Promise.all(Array.from({ length: count }, () => openSocket(dies.url)))
   await Promise.all(sockets.map(socket => socket.call('subscribe', 'shared')))
   for (const socket of sockets) await socket.value('shared', since)
-  await sleep(LIVE_TTL * 1000 + 500)
+  await sleep(LIVE_TTL * 1000 + 1000)
   t.equal(await active(stays.url, 'shared'), count, 'a heartbeat keeps them beyond one ttl')
   await dies.kill('SIGKILL')
   const died = Date.now()
