@@ -21,7 +21,7 @@ export async function listen(t: Test, options: StartOptions = {}): Promise<Start
 }
 
 /** Waits until something is so; fails with what it is instead. */
-export async function until(what: string, isSo: () => unknown, ms = 20_000): Promise<void> {
+export async function until(what: string, isSo: () => unknown, ms = 60_000): Promise<void> {
   const end = Date.now() + ms
   while (!(await isSo())) {
     if (Date.now() > end) throw new Error(`In ${ms} ms it did not come to be: ${what}`)
@@ -38,14 +38,29 @@ export async function openSocket(url: string, query = '', options: { protocols?:
   const closed = new Promise<{ code: number; reason: string }>(resolve =>
     socket.addEventListener('close', ({ code, reason }) => resolve({ code, reason }))
   )
-  socket.addEventListener('message', ({ data }) => messages.push(JSON.parse(String(data))))
+  const waiting = new Set<(message: LiveMessage) => void>()
+  socket.addEventListener('message', ({ data }) => {
+    const message: LiveMessage = JSON.parse(String(data))
+    messages.push(message)
+    for (const look of waiting) look(message)
+  })
   await new Promise<void>((resolve, reject) => {
     socket.addEventListener('open', () => resolve())
     socket.addEventListener('error', () => reject(new Error('The socket was refused')))
   })
   const find = async (is: (message: LiveMessage) => boolean, what: string) => {
-    await until(what, () => messages.some(is))
-    return messages.find(is) as LiveMessage
+    const found = messages.find(is)
+    if (found) return found
+    return new Promise<LiveMessage>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`It did not come: ${what}`)), 60_000)
+      const look = (message: LiveMessage) => {
+        if (!is(message)) return
+        clearTimeout(timer)
+        waiting.delete(look)
+        resolve(message)
+      }
+      waiting.add(look)
+    })
   }
   return {
     messages,
@@ -65,8 +80,6 @@ export async function openSocket(url: string, query = '', options: { protocols?:
     close: () => socket.close()
   }
 }
-
-export type LiveSocket = Awaited<ReturnType<typeof openSocket>>
 
 /** A client that subscribes and then stops reading, as a phone in a tunnel does. */
 export async function openSilent(url: string, name: string): Promise<Socket> {

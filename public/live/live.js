@@ -73,10 +73,12 @@ function say(status, text) {
 }
 
 /** A slider speaks faster than a socket may: its newest value goes out, some twenty times a second. */
-let moving
+let isMoving = false
 by('slider').addEventListener('input', () => {
-  moving ??= setTimeout(() => {
-    moving = undefined
+  if (isMoving) return
+  isMoving = true
+  setTimeout(() => {
+    isMoving = false
     send({ type: 'set', value: Number(by('slider').value) })
   }, 50)
 })

@@ -60,5 +60,3 @@ export function createOutbox(sink: Sink, sent: (message: Message) => void) {
     }
   }
 }
-
-export type Outbox = ReturnType<typeof createOutbox>

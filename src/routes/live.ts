@@ -132,7 +132,9 @@ const eventHeaders = {
 function eventOf(message: Message | { text: string }): string {
   if (!('name' in message)) return `data: ${message.text}\n\n`
   const { version, text } = message
-  return version === undefined ? `event: deleted\ndata: ${text}\n\n` : `id: ${version}\nevent: value\ndata: ${text}\n\n`
+  return version === undefined
+    ? `id\nevent: deleted\ndata: ${text}\n\n`
+    : `id: ${version}\nevent: value\ndata: ${text}\n\n`
 }
 
 /** Browsers say where a page is from and let any page open a socket; only ours and those allowed may. */
