@@ -45,6 +45,7 @@ export function createOutbox(sink: Sink, sent: (message: Message) => void) {
     },
     /** An answer to the subscriber's own request; done when it has left. */
     answer(body: object): Promise<void> {
+      if (isClosed) return Promise.resolve()
       return new Promise(taken => {
         answers.push({ text: JSON.stringify(body), taken })
         flush()

@@ -50,7 +50,11 @@ export async function serveSocket(socket: WebSocket, options: SocketOptions): Pr
 
   const sink = {
     send: ({ text }: { text: string }, taken: () => void) => socket.send(text, error => error || taken()),
-    close: (code: number, reason: string) => socket.close(code, reason)
+    close: (code: number, reason: string) => {
+      socket.close(code, reason)
+      // A socket that is not read does not hear the other side's goodbye.
+      socket.resume()
+    }
   }
   const allows = limiter(options)
   const work = async () => {
@@ -64,6 +68,7 @@ export async function serveSocket(socket: WebSocket, options: SocketOptions): Pr
   }
 
   socket.on('message', (data, isBinary) => {
+    if (socket.readyState !== socket.OPEN) return
     if (isBinary) return socket.close(UNSUPPORTED, 'Send text')
     options.metrics.messages.inc({ direction: 'in' })
     if (requests.push(data) >= MAX_WAITING) socket.pause()

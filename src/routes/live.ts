@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import type { FastifyRequest } from 'fastify'
 import type { Config } from '../config.js'
 import type { Message } from '../live/hub.js'
@@ -91,7 +91,8 @@ export const liveRoutes: Routes<LiveParts> = async (app, { service: { realtime, 
       const write = (text: string, taken?: () => void) => raw.write(text, error => error || taken?.())
       const sink = {
         send: (message: Message | { text: string }, taken: () => void) => void write(eventOf(message), taken),
-        close: () => void raw.end()
+        // Before the first event the answer may still be a problem.
+        close: () => void (reply.sent && raw.end())
       }
       const session = await live.open(request.query.userId ?? 'anonymous', sink)
       try {
@@ -154,10 +155,10 @@ const page = {
 /** `/live`: a page that shows a value move. */
 export const livePage: Routes<undefined> = async app => {
   for (const [url, [file, type]] of Object.entries(page)) {
-    const content = readFileSync(new URL(`../../../public/live/${file}`, import.meta.url))
+    const path = new URL(`../../../public/live/${file}`, import.meta.url)
     app.get(url, { schema: { hide: true }, logLevel: 'warn' }, async (_request, reply) => {
       reply.type(type).header('cache-control', 'no-cache')
-      return content
+      return readFile(path)
     })
   }
 }

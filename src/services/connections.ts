@@ -89,14 +89,25 @@ export function connectionActions(
    * once the connection is gone. After a crash anywhere the next call goes on.
    */
   async function disconnect(connectionId: string, { ifMatch }: Preconditions = {}): Promise<void> {
-    if (ifMatch !== undefined) assertMatch(ifMatch, await getConnection(connectionId))
-    const ended = await endSubscriptions(connectionId)
-    const { isLive, isGone: _, ...life } = lifeAt(secondsOf(now))
-    const remove = amended(connection.delete({ connectionId }).params(), { condition: isLive, ...life })
-    const { rejected } = await attempt(dynamo, 'DeleteItem', remove)
-    const late = rejected ? 0 : await endSubscriptions(connectionId)
+    const conditions = ifMatch === undefined ? [] : await demanded(connectionId, { ifMatch })
+    // With a condition the connection goes first: if it may not, nothing is ended.
+    const ended = ifMatch === undefined ? await endSubscriptions(connectionId) : 0
+    const isRemoved = await removeConnection(connectionId, conditions)
+    if (!isRemoved && ifMatch !== undefined) throw new Problem('precondition-failed')
+    if (isRemoved) await endSubscriptions(connectionId)
     publish({ kind: 'disconnected', connectionId })
-    if (rejected && ended + late === 0) throw connectionNotFound(connectionId)
+    if (!isRemoved && ended === 0) throw connectionNotFound(connectionId)
+  }
+
+  async function removeConnection(connectionId: string, conditions: Amendment[]): Promise<boolean> {
+    const { isLive, isGone: _, ...life } = lifeAt(secondsOf(now))
+    const params = connection.delete({ connectionId }).params()
+    const { rejected } = await attempt(
+      dynamo,
+      'DeleteItem',
+      amended(params, { condition: isLive, ...life }, ...conditions)
+    )
+    return !rejected
   }
 
   async function endSubscriptions(connectionId: string): Promise<number> {
