@@ -7,6 +7,9 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastif
 import type { Config } from './config.js'
 import { createCursors } from './dynamo/cursors.js'
 import type { Database } from './dynamo/database.js'
+import { localBroker } from './live/broker.js'
+import { createLive } from './live/live.js'
+import { redisBroker } from './live/redis.js'
 import { type Authenticate, addAuth } from './plugins/auth.js'
 import { addBodies } from './plugins/bodies.js'
 import { addDocs } from './plugins/docs.js'
@@ -14,16 +17,21 @@ import { addErrors, addMethodNotAllowed, clientErrorHandler, frameworkErrors } f
 import { addEtags } from './plugins/etag.js'
 import { addHealth } from './plugins/health.js'
 import type { Metrics } from './plugins/metrics.js'
+import { addSockets } from './plugins/sockets.js'
 import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
 import { hostingRoutes } from './routes/hosting.js'
 import { layerRoutes } from './routes/layers.js'
+import { livePage, liveRoutes } from './routes/live.js'
 import { projectRoutes } from './routes/projects.js'
+import { realtimeRoutes } from './routes/realtime.js'
 import { tenantRoutes } from './routes/tenants.js'
+import type { ServiceContext } from './services/context.js'
 import { hostingService } from './services/hosting.js'
 import { embeddedExpiry } from './services/layer-sweeping.js'
 import { layersService } from './services/layers.js'
 import { openProjectsStore } from './services/projects-store.js'
+import { realtimeService } from './services/realtime.js'
 import { tenantsService } from './services/tenants.js'
 
 export interface AppOptions {
@@ -107,9 +115,32 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     authenticate = store.service.authenticate
     await app.register(projectRoutes, { prefix: '/v1', service: store.service })
   }
+  if (serves('realtime')) {
+    await addRealtime(app, options, context)
+  }
   if (config.adminToken) addAuth(app, config.adminToken, token => authenticate(token))
   addMethodNotAllowed(app, routes)
   return app
+}
+
+/** REST and live, over one service whose writes reach the subscribers of every node. */
+async function addRealtime(app: FastifyInstance, { config, database, metrics }: AppOptions, context: ServiceContext) {
+  const { now, randomBytes } = context
+  const { redisUrl: url, liveTtl: ttl, liveSubscriptions: maxSubscriptions } = config.realtime
+  const channel = `quintet:realtime:${config.tables.realtime}`
+  const broker = url ? redisBroker({ url, channel, now, log: app.log }) : localBroker(now)
+  const realtime = realtimeService(database.dynamo('realtime'), config.tables.realtime, {
+    ...context,
+    publish: broker.publish
+  })
+  const limits = { ttl, maxSubscriptions }
+  const { log } = app
+  const live = createLive({ service: realtime, broker, metrics: metrics.live, ...limits, now, randomBytes, log })
+  await addSockets(app, live.close)
+  await app.register(realtimeRoutes, { prefix: '/v1', service: realtime })
+  const service = { realtime, live, metrics: metrics.live, config, now }
+  await app.register(liveRoutes, { prefix: '/v1', service })
+  await app.register(livePage, { service: undefined })
 }
 
 function requestId(request: IncomingMessage): string {

@@ -32,6 +32,16 @@ export interface Config {
     /** The password for PostgreSQL where the URL has none. */
     postgresPassword?: string
   }
+  realtime: {
+    /** The Redis that carries live values between nodes. */
+    redisUrl?: string
+    /** How long a live connection outlives its server, in seconds. */
+    liveTtl: number
+    /** Messages a second that one socket may send. */
+    liveRate: number
+    /** Subscriptions that one live connection may have. */
+    liveSubscriptions: number
+  }
 }
 
 export type ProjectsStore = (typeof STORES)[number]
@@ -138,7 +148,13 @@ export function readConfig(env: Env, purpose: 'serve' | 'tables' = 'serve'): Con
       expiryDays: read.number('LAYER_EXPIRY_DAYS', 0.00001, 36_500) ?? 365,
       eventBus: read.matching('EVENT_BUS_NAME', /^[\w./:-]{1,1600}$/, 'the name or ARN of an event bus') ?? 'default'
     },
-    tenants: readTenants(read, purpose === 'serve' && chosen.includes('tenants') ? dynamodb.kind : 'embedded')
+    tenants: readTenants(read, purpose === 'serve' && chosen.includes('tenants') ? dynamodb.kind : 'embedded'),
+    realtime: {
+      redisUrl: readRedisUrl(read),
+      liveTtl: read.integer('LIVE_TTL', 3, 86_400) ?? 120,
+      liveRate: read.integer('LIVE_RATE', 1, 100_000) ?? 50,
+      liveSubscriptions: read.integer('LIVE_SUBSCRIPTIONS', 1, 100_000) ?? 1000
+    }
   }
   if (!config.adminToken && !LOOPBACK.test(config.host)) {
     read.refuse('ADMIN_TOKEN', `must be set to listen on ${config.host}: without it the API is open to everyone`)
@@ -231,6 +247,14 @@ function readPostgresUrl(read: Reader): string | undefined {
   const problem = url && urlProblem(url)
   if (problem) read.refuse('PROJECTS_POSTGRES_URL', problem)
   return url
+}
+
+/** The URL may hold a password, so it is not repeated. */
+function readRedisUrl(read: Reader): string | undefined {
+  const value = read.text('REDIS_URL')
+  if (value !== undefined && !(/^rediss?:\/\/[^\s/]/.test(value) && URL.canParse(value)))
+    read.refuse('REDIS_URL', 'must be a redis:// or rediss:// URL')
+  return value
 }
 
 function readOrigins(read: Reader): readonly string[] {

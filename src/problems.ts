@@ -16,6 +16,7 @@ export const catalogue = {
   'transaction-too-large': [413, 'The items exceed the 4 MB that DynamoDB reads or writes together'],
   'uri-too-long': [414, 'The address is too long'],
   'unsupported-media-type': [415, 'The body must be application/json'],
+  'upgrade-required': [426, 'The address speaks WebSocket only'],
   'too-many-requests': [429, 'Too many requests'],
   'internal-error': [500, 'Something went wrong here'],
   'database-unavailable': [503, 'The database throttles or cannot be reached'],
