@@ -69,17 +69,19 @@ async function inFolder<T>(t: Test, env: Record<string, string>, action: (starte
 
 /** A token or target made at the same moment as its project is deleted does not survive it. */
 export async function raceCreationAgainstDeletion(t: TapTest, rounds: number): Promise<void> {
-  const { api, raw } = await start(t, { domains: ['projects'] })
+  const { api, raw, shuffled } = await start(t, { domains: ['projects'] })
   let survivors = 0
   let created = 0
   for (let round = 0; round < rounds; round++) {
     await api.post('/v1/projects', { name: 'racing', repository })
     const pause = () => new Promise(resolve => setTimeout(resolve, Math.random() * 4))
-    const [token, target] = await Promise.all([
-      pause().then(() => api.post('/v1/projects/racing/tokens', {})),
-      pause().then(() => api.put('/v1/projects/racing/targets/prod', { type: 'x', properties: {} })),
-      pause().then(() => api.delete('/v1/projects/racing'))
-    ])
+    const [token, target] = await shuffled(() =>
+      Promise.all([
+        pause().then(() => api.post('/v1/projects/racing/tokens', {})),
+        pause().then(() => api.put('/v1/projects/racing/targets/prod', { type: 'x', properties: {} })),
+        pause().then(() => api.delete('/v1/projects/racing'))
+      ])
+    )
     for (const { statusCode } of [token, target]) {
       if (statusCode === 201) created += 1
       else t.equal(statusCode, 404)

@@ -16,6 +16,7 @@ import type { DynamoRequest } from '../src/dynamo/client.js'
 import { type Database, openDatabase } from '../src/dynamo/database.js'
 import { type Domain, type TableId, tables } from '../src/dynamo/tables.js'
 import { createMetrics } from '../src/plugins/metrics.js'
+import { shuffling } from './shuffle.js'
 
 type Item = Record<string, unknown>
 export interface Test {
@@ -42,7 +43,7 @@ export async function start(t: Test, options: StartOptions = {}) {
     metrics.observe(request)
     seen.push(request)
   }
-  const database = await openDatabase(config, observe, options.now)
+  const { database, shuffled } = shuffling(await openDatabase(config, observe, options.now))
   const logger = options.log
     ? { level: 'debug', stream: { write: (line: string) => options.log?.push(line) } }
     : undefined
@@ -57,6 +58,7 @@ export async function start(t: Test, options: StartOptions = {}) {
     database,
     metrics,
     seen,
+    shuffled,
     api: callers(app),
     raw: rawAccess(database, config.tables),
     ...counting(seen)

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { start, unique, walk } from './helpers.js'
-import { shuffled } from './hosting-races.js'
 
 const started = await start(t, { domains: ['hosting'] })
 const { api, raw, counted } = started
@@ -132,7 +131,7 @@ t.test('what is not an alias is refused, by the name of the field', async t => {
 t.test('exactly one of many callers creates an alias', async t => {
   const target = await deployed()
   const hostname = host()
-  const calls = await shuffled(started, () =>
+  const calls = await started.shuffled(() =>
     Promise.all(Array.from({ length: 24 }, (_, n) => alias({ hostname, target, config: { n } })))
   )
   t.strictSame(calls.map(call => call.statusCode).sort(), [201, ...Array(23).fill(409)])

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { start, unique, walk } from './helpers.js'
-import { shuffled } from './hosting-races.js'
 
 const started = await start(t, { domains: ['hosting'] })
 const { api, raw, counted } = started
@@ -168,7 +167,7 @@ t.test('revert is a compare-and-swap', async t => {
   const [a, b] = [await deployed(), await deployed()]
   const hostname = await aliased(a)
   await api.post('/v1/aliases', { hostname, target: b, override: true })
-  const calls = await shuffled(started, () =>
+  const calls = await started.shuffled(() =>
     Promise.all(Array.from({ length: 12 }, () => revert(hostname, { from: b })))
   )
   t.strictSame(calls.map(call => call.statusCode).sort(), [200, ...Array(11).fill(409)])

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Started, unique, walk } from './helpers.js'
 
 /** Callers who do all they can to the same three aliases, and the proof that what they were told is true. */
@@ -38,29 +37,6 @@ const DRIFT_MS = 250
 /** Also on a slow machine every caller does each of its calls. */
 const MIN_ROUNDS = 2
 
-/**
- * Lets requests to DynamoDB overtake each other while an action runs. In process, a call that has begun otherwise
- * tends to end before the next one is looked at, and nothing would race.
- */
-export async function shuffled<T>({ database }: Pick<Started, 'database'>, action: () => Promise<T>): Promise<T> {
-  const { middlewareStack } = database.dynamo('hosting').client
-  const pause = () => sleep(Math.random() * 4)
-  middlewareStack.add(
-    next => async args => {
-      await pause()
-      const result = await next(args)
-      await pause()
-      return result
-    },
-    { step: 'initialize', name: 'shuffle' }
-  )
-  try {
-    return await action()
-  } finally {
-    middlewareStack.remove('shuffle')
-  }
-}
-
 export async function raceAliases(started: Started, options: { callers: number; ms: number }): Promise<Outcome> {
   const { api } = started
   const deployments = ['one', 'two', 'three', 'four'].map(name => unique(`${name}-`))
@@ -84,7 +60,7 @@ export async function raceAliases(started: Started, options: { callers: number; 
       done.get(hostname)?.push({ call, started: begin, ended: Date.now(), status: response.statusCode, answer })
     }
   }
-  await shuffled(started, () => Promise.all(Array.from({ length: options.callers }, (_, n) => caller(n))))
+  await started.shuffled(() => Promise.all(Array.from({ length: options.callers }, (_, n) => caller(n))))
 
   const answers: Record<string, number> = {}
   for (const { call, status, answer } of [...done.values()].flat()) {
@@ -188,7 +164,7 @@ export async function raceDeletions(started: Started, options: { rounds: number;
   for (let round = 0; round < options.rounds; round++) {
     const { deploymentId } = (await api.post('/v1/deployments', {})).json()
     const hosts = Array.from({ length: options.callers }, () => `${unique('d')}.example.com`)
-    const calls = await shuffled(started, () =>
+    const calls = await started.shuffled(() =>
       Promise.all(
         hosts.flatMap((hostname, n) => [
           api.post('/v1/aliases', { hostname, target: deploymentId }),

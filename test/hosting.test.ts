@@ -1,7 +1,6 @@
 import t from 'tap'
 import { STATUSES, type Status } from '../src/services/deployment-status.js'
 import { start, unique, walk } from './helpers.js'
-import { shuffled } from './hosting-races.js'
 
 const started = await start(t, { domains: ['hosting'] })
 const { api, raw, counted } = started
@@ -46,7 +45,7 @@ t.test('a deployment is created once', async t => {
 })
 
 t.test('one of many callers creates a deployment', async t => {
-  const calls = await shuffled(started, () =>
+  const calls = await started.shuffled(() =>
     Promise.all(Array.from({ length: 16 }, () => api.post('/v1/deployments', { deploymentId: 'race' })))
   )
   t.strictSame(calls.map(call => call.statusCode).sort(), [201, ...Array(15).fill(409)])
@@ -180,7 +179,7 @@ t.test('If-Match on a status holds in the write', async t => {
   const url = `/v1/deployments/${id}/status`
   const tag = String((await api.get(`/v1/deployments/${id}`)).headers.etag)
   t.equal((await api.put(url, { status: 'FINISHED' }, { 'if-match': '"other"' })).statusCode, 412)
-  const both = await shuffled(started, () =>
+  const both = await started.shuffled(() =>
     Promise.all(
       [1, 2, 3, 4].map(n => api.put(url, { status: 'CREATE_IN_PROGRESS', cfStack: `s${n}` }, { 'if-match': tag }))
     )
@@ -193,7 +192,7 @@ t.test('If-Match on a status holds in the write', async t => {
 
 t.test('of many callers who move a status apart, those win who follow each other legally', async t => {
   const id = await stored('CREATE_IN_PROGRESS')
-  const calls = await shuffled(started, () =>
+  const calls = await started.shuffled(() =>
     Promise.all(
       ['FINISHED', 'CREATE_FAILED', 'FINISHED', 'CREATE_FAILED'].map(async status => {
         const response = await api.put(`/v1/deployments/${id}/status`, { status })

@@ -42,11 +42,9 @@ t.test('every access pattern stays within its budget', async t => {
 })
 
 t.test('a project is created once, however many try', async t => {
-  const { api, raw } = await begin(t)
-  const tries = Array.from({ length: 50 }, (_, i) =>
-    api.post('/v1/projects', { name: 'wanted', repository: `${repository}${i}` })
-  )
-  const answers = await Promise.all(tries)
+  const { api, raw, shuffled } = await begin(t)
+  const create = (i: number) => api.post('/v1/projects', { name: 'wanted', repository: `${repository}${i}` })
+  const answers = await shuffled(() => Promise.all(Array.from({ length: 50 }, (_, i) => create(i))))
   const winners = answers.filter(({ statusCode }) => statusCode === 201)
   t.equal(winners.length, 1)
   t.ok(answers.filter(a => a.statusCode === 409).every(a => a.json().code === 'project-exists'))
@@ -293,29 +291,29 @@ t.test('PATCH merges as RFC 7396 says, whatever is stored', async t => {
 })
 
 t.test('concurrent merges all arrive', async t => {
-  const { api } = await withProject(t)
+  const { api, shuffled } = await withProject(t)
   const url = '/v1/projects/myproj/targets/shared'
   await api.put(url, { type: 'x', properties: { deep: {} } })
-  const writes = Array.from({ length: 40 }, (_, i) =>
-    api.patch(url, { properties: { [`k${i}`]: i, deep: { [`d${i}`]: i } } })
-  )
-  t.ok((await Promise.all(writes)).every(({ statusCode }) => statusCode === 200))
+  const write = (i: number) => api.patch(url, { properties: { [`k${i}`]: i, deep: { [`d${i}`]: i } } })
+  const writes = await shuffled(() => Promise.all(Array.from({ length: 40 }, (_, i) => write(i))))
+  t.ok(writes.every(({ statusCode }) => statusCode === 200))
   const { properties } = (await api.get(url)).json()
   t.equal(Object.keys(properties).length, 41)
   t.equal(Object.keys(properties.deep).length, 40)
 })
 
 t.test('PUT of a target by many: one 201, and the last of the others', async t => {
-  const { api } = await withProject(t)
+  const { api, shuffled } = await withProject(t)
   const url = '/v1/projects/myproj/targets/raced'
-  const puts = Array.from({ length: 30 }, (_, i) => api.put(url, { type: 'x', properties: { i } }))
-  const codes = (await Promise.all(puts)).map(({ statusCode }) => statusCode)
+  const put = (i: number) => api.put(url, { type: 'x', properties: { i } })
+  const puts = await shuffled(() => Promise.all(Array.from({ length: 30 }, (_, i) => put(i))))
+  const codes = puts.map(({ statusCode }) => statusCode)
   t.equal(codes.filter(code => code === 201).length, 1)
   t.equal(codes.filter(code => code === 200).length, 29)
 })
 
 t.test('If-Match and If-None-Match are decided in the write', async t => {
-  const { api } = await withProject(t)
+  const { api, shuffled } = await withProject(t)
   const target = '/v1/projects/myproj/targets/guarded'
   const body = (n: number) => ({ type: 'x', properties: { n, map: { list: [1, { a: null }] } } })
   t.equal((await api.put(target, body(1), { 'if-match': '*' })).statusCode, 412, 'nothing there to match')
@@ -324,9 +322,8 @@ t.test('If-Match and If-None-Match are decided in the write', async t => {
   const { etag } = (await api.get(target)).headers as { etag: string }
   t.equal((await api.get(target, { 'if-none-match': etag })).statusCode, 304)
   t.equal((await api.get(target, { 'if-none-match': '"other"' })).statusCode, 200)
-  const tries = await Promise.all(
-    Array.from({ length: 20 }, (_, i) => api.put(target, body(i + 10), { 'if-match': etag }))
-  )
+  const guarded = (i: number) => api.put(target, body(i + 10), { 'if-match': etag })
+  const tries = await shuffled(() => Promise.all(Array.from({ length: 20 }, (_, i) => guarded(i))))
   t.equal(tries.filter(({ statusCode }) => statusCode === 200).length, 1, 'one winner')
   t.equal(tries.filter(({ statusCode }) => statusCode === 412).length, 19)
   t.equal((await api.patch(target, { properties: { x: 1 } }, { 'if-match': etag })).statusCode, 412)
