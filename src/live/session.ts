@@ -19,6 +19,8 @@ export interface SessionOptions {
 }
 
 const GONE = 4001
+/** Heartbeats come at quarters of a ttl or more often; a little less than half, so that the one at half is not missed. */
+const RENEW_AFTER = 0.4
 
 /** One live connection: its Connection item, its subscriptions, and what is on the way to it. */
 export function createSession(options: SessionOptions) {
@@ -71,9 +73,9 @@ export function createSession(options: SessionOptions) {
     await service.unsubscribe(name, connectionId, 'unsubscribed')
   }
 
-  /** Moves the end of the connection and its subscriptions, once half of their time is over. */
+  /** Moves the end of the connection and its subscriptions, about when half of their time is over. */
   async function keepAlive(): Promise<void> {
-    if (isRenewing || isOver || now() - renewedAt < (ttl * 1000) / 2) return
+    if (isRenewing || isOver || now() - renewedAt < ttl * 1000 * RENEW_AFTER) return
     isRenewing = true
     const started = now()
     try {
