@@ -8,19 +8,23 @@ const QUIET = ['--disable-background-networking', '--disable-component-update', 
 /** Why a browser test cannot run here, or false. */
 export const noBrowser = existsSync(CHROMIUM) ? false : `${CHROMIUM} is not installed`
 
-/** A page in a real browser that collects what it asks of other hosts, and its errors. */
-export async function openPage(t: Test, origin: string) {
+/** Pages in a real browser, with what they ask of other hosts and their errors, but for the expected ones. */
+export async function openPage(t: Test, origin: string, expected?: RegExp) {
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
+    timeout: 60_000,
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', ...QUIET]
   })
   t.teardown(() => browser.close())
   const complaints: string[] = []
   const watch = (page: Page) => {
+    page.setDefaultTimeout(60_000)
     page.on('request', request => {
       if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) complaints.push(request.url())
     })
-    page.on('console', message => void (message.type() === 'error' && complaints.push(message.text())))
+    page.on('console', message => {
+      if (message.type() === 'error' && !expected?.test(message.text())) complaints.push(message.text())
+    })
     page.on('pageerror', error => void complaints.push(String(error)))
     return page
   }

@@ -1,14 +1,6 @@
-import { existsSync } from 'node:fs'
-import { chromium } from 'playwright-core'
 import t from 'tap'
+import { noBrowser, openPage } from './browser.js'
 import { listen } from './live-helpers.js'
-
-const CHROMIUM = '/usr/bin/chromium'
-const skip = existsSync(CHROMIUM) ? false : 'chromium is not installed (Debian: apt-get install chromium)'
-const args = [
-  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  ...['--disable-component-update', '--disable-sync']
-]
 
 t.test('the page and its parts are served', async t => {
   const { api } = await listen(t)
@@ -23,20 +15,12 @@ t.test('the page and its parts are served', async t => {
   }
 })
 
-t.test('two tabs see a value move', { skip }, async t => {
+t.test('two tabs see a value move', { skip: noBrowser }, async t => {
   const { url, api } = await listen(t, { env: { ADMIN_TOKEN: 'let+me/in' } })
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args, timeout: 60_000 })
-  t.teardown(() => browser.close())
-  const complaints: string[] = []
+  // Chromium reports the refused socket itself: that is how the page learns that it needs a token.
+  const { newPage, complaints } = await openPage(t, url, /401|Authentication failed/)
   const open = async () => {
-    const page = await browser.newPage({ viewport: { width: 900, height: 700 } })
-    page.setDefaultTimeout(60_000)
-    page.on('pageerror', error => complaints.push(error.message))
-    page.on('console', message => {
-      // Chromium reports the refused socket itself: that is how the page learns that it needs a token.
-      if (message.type() === 'error' && !/401|Authentication failed/.test(message.text()))
-        complaints.push(message.text())
-    })
+    const page = await newPage()
     await page.goto(`${url}/live?state=tabs`)
     await page.getByLabel('Token').fill('let+me/in')
     await page.getByRole('button', { name: 'Connect' }).click()
@@ -52,6 +36,5 @@ t.test('two tabs see a value move', { skip }, async t => {
   await api.as('let+me/in').put('/v1/states/tabs', { value: 'from REST' })
   await one.locator('#value', { hasText: '"from REST"' }).waitFor()
   await two.locator('#log li', { hasText: 'version 3: "from REST"' }).waitFor()
-  if (process.env.SCREENSHOT) await two.screenshot({ path: process.env.SCREENSHOT })
   t.strictSame(complaints, [], 'nothing is refused by the content security policy, nothing throws')
 })
