@@ -183,7 +183,7 @@ function readDynamodb(read: Reader): Config['dynamodb'] {
     return { kind: 'endpoint', url: value, anonymous: !hasCredentials(read) }
   }
   read.refuse('DYNAMODB', `must be embedded, aws or an endpoint URL, not "${value}"`)
-  return { kind: 'aws' }
+  return { kind: 'embedded' }
 }
 
 const hasCredentials = (read: Reader) =>
