@@ -15,6 +15,7 @@ import type { DynamoRequest } from '../src/dynamo/client.js'
 import { type Database, openDatabase } from '../src/dynamo/database.js'
 import { type Domain, type TableId, tables } from '../src/dynamo/tables.js'
 import { createMetrics } from '../src/plugins/metrics.js'
+import { freshNames, openOutside, outsideEndpoint } from './outside.js'
 
 type Item = Record<string, unknown>
 export interface Test {
@@ -30,9 +31,10 @@ export interface StartOptions {
   log?: string[]
 }
 
-/** An app on a fresh engine in memory, or on what `env.DYNAMODB` names; ended with the test. */
+/** An app on a fresh engine in memory, or on what `env.DYNAMODB` or TEST_DYNAMODB names; ended with the test. */
 export async function start(t: Test, options: StartOptions = {}) {
-  const env = { EMBEDDED_DATA: 'memory', LOG_LEVEL: 'debug', ...options.env }
+  const outside = outsideEndpoint(options.env)
+  const env = { EMBEDDED_DATA: 'memory', LOG_LEVEL: 'debug', ...(outside ? freshNames() : {}), ...options.env }
   if (options.env?.DYNAMODB && options.env.DYNAMODB !== 'embedded') delete (env as Record<string, string>).EMBEDDED_DATA
   const config = readConfig({ ...env, ...(options.domains ? { DOMAINS: options.domains.join(',') } : {}) })
   const metrics = createMetrics()
@@ -41,7 +43,9 @@ export async function start(t: Test, options: StartOptions = {}) {
     metrics.observe(request)
     seen.push(request)
   }
-  const database = await openDatabase(config, observe, options.now)
+  const database = outside
+    ? await openOutside(t, outside, config, observe, options.now)
+    : await openDatabase(config, observe, options.now)
   const logger = options.log
     ? { level: 'debug', stream: { write: (line: string) => options.log?.push(line) } }
     : undefined
