@@ -3,15 +3,19 @@ import { InvalidConfig, readConfig } from './config.js'
 import { openDatabase } from './dynamo/database.js'
 import { createTable, tableDifferences, tableWarnings } from './dynamo/schema.js'
 import { tablesOf } from './dynamo/tables.js'
+import { INFRA_USAGE, infraCommands } from './infra/commands.js'
 
 const USAGE = `Usage:
   quintet tables create   creates the tables that are missing where DYNAMODB points
   quintet tables check    compares the tables there with the declared ones; exit code 1 if they differ
+${INFRA_USAGE}
 
 DYNAMODB, DOMAINS and the names of tables are taken from the environment, as the server does.`
 
 /** Runs a command; the result is the exit code. */
 async function run(words: string[]): Promise<number> {
+  const [group, name = '', ...rest] = words
+  if (group === 'tables' && Object.hasOwn(infraCommands, name)) return infraCommands[name]?.(rest, process.env) ?? 2
   const command = words.join(' ')
   if (command !== 'tables create' && command !== 'tables check') {
     console.error(USAGE)

@@ -15,7 +15,8 @@ import type { DynamoRequest } from '../src/dynamo/client.js'
 import { type Database, openDatabase } from '../src/dynamo/database.js'
 import { type Domain, type TableId, tables } from '../src/dynamo/tables.js'
 import { createMetrics } from '../src/plugins/metrics.js'
-import { freshNames, openOutside, outsideEndpoint } from './outside.js'
+import { anonymous, freshNames, openOutside, outsideEndpoint } from './outside.js'
+import { type Asked, police } from './policed.js'
 
 type Item = Record<string, unknown>
 export interface Test {
@@ -46,6 +47,8 @@ export async function start(t: Test, options: StartOptions = {}) {
   const database = outside
     ? await openOutside(t, outside, config, observe, options.now)
     : await openDatabase(config, observe, options.now)
+  const asked: Asked[] = []
+  police(t, database, config, one => void asked.push(one))
   const logger = options.log
     ? { level: 'debug', stream: { write: (line: string) => options.log?.push(line) } }
     : undefined
@@ -60,8 +63,9 @@ export async function start(t: Test, options: StartOptions = {}) {
     database,
     metrics,
     seen,
+    asked,
     api: callers(app),
-    raw: rawAccess(database, config.tables),
+    raw: rawAccess(database, config.tables, outside ?? options.env?.DYNAMODB),
     ...counting(seen)
   }
 }
@@ -101,14 +105,11 @@ function counting(seen: DynamoRequest[]) {
 }
 
 /** The tables as the plain SDK sees them. */
-function rawAccess(database: Database, names: Record<TableId, string>) {
-  const send = database.engine
-    ? new DynamoDBClient({
-        region: 'us-east-1',
-        credentials: { accessKeyId: 'raw', secretAccessKey: 'raw' },
-        requestHandler: database.engine.requestHandler()
-      })
-    : database.dynamo('projects').client
+function rawAccess({ engine }: Database, names: Record<TableId, string>, endpoint?: string) {
+  const send = new DynamoDBClient({
+    ...anonymous,
+    ...(engine ? { requestHandler: engine.requestHandler() } : { endpoint })
+  })
   const keyOf = (table: TableId, hash: string, range: string) => ({
     [tables[table].hash]: hash,
     [tables[table].range]: range

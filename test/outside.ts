@@ -18,7 +18,8 @@ export function outsideEndpoint(env: Record<string, string> = {}): string | unde
 /** Options of a test that kills or reopens the embedded engine: on another DynamoDB it would only be run twice. */
 export const aboutEmbedded = { skip: process.env.TEST_DYNAMODB ? 'about the embedded engine' : false } as const
 
-const anonymous = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+/** Credentials of an engine that asks for none, but finds tables by them. */
+export const anonymous = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
 
 /** Names that no other test uses, by the variables that set them. */
 export function freshNames(): Record<string, string> {
