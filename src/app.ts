@@ -24,6 +24,8 @@ export interface AppOptions {
   database: Database
   metrics: Metrics
   logger?: FastifyServerOptions['logger']
+  /** Whether the page of the documentation is served; the document itself always is. */
+  docsPage?: boolean
   /** Time and randomness, for tests that hold them still. */
   now?: () => number
   random?: (size: number) => Buffer
@@ -67,7 +69,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addValidation(app)
   addEtags(app)
   if (config.metrics) metrics.attach(app)
-  await addDocs(app)
+  await addDocs(app, options.docsPage ?? true)
   addHealth(app, database.differences, now)
 
   const context = { cursors: createCursors(config.cursorKey ?? config.adminToken), now, randomBytes: random }

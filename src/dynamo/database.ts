@@ -2,7 +2,7 @@ import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynam
 import { fromTemporaryCredentials } from '@aws-sdk/credential-providers'
 import type { Config } from '../config.js'
 import { createDynamo, type Dynamo, type Observer } from './client.js'
-import { type Engine, openEngine } from './engine/index.js'
+import type { Engine } from './engine/index.js'
 import { createTable, tableDifferences } from './schema.js'
 import { type Domain, tablesOf } from './tables.js'
 
@@ -24,8 +24,7 @@ const LIMITS = { maxAttempts: 4, requestHandler: { connectionTimeout: 2000, requ
 
 /** Opens what `DYNAMODB` names. Tables are created only in the embedded engine. */
 export async function openDatabase(config: Config, observe: Observer, now = Date.now): Promise<Database> {
-  const engine =
-    config.dynamodb.kind === 'embedded' ? await openEngine({ path: config.dynamodb.folder, now }) : undefined
+  const engine = config.dynamodb.kind === 'embedded' ? await openEmbedded(config.dynamodb.folder, now) : undefined
   const shared = createDynamo(new DynamoDBClient(engine ? embedded(engine) : remote(config)), observe)
   const projects = config.projects.assumeRoleArn ? createDynamo(new DynamoDBClient(assumed(config)), observe) : shared
   const dynamo = (domain: Domain) => (domain === 'projects' ? projects : shared)
@@ -54,6 +53,12 @@ export async function openDatabase(config: Config, observe: Observer, now = Date
       await engine?.close()
     }
   }
+}
+
+/** Loaded only where it is used: on AWS it is neither needed nor in the bundle. */
+async function openEmbedded(path: string | undefined, now: () => number): Promise<Engine> {
+  const { openEngine } = await import('./engine/index.js')
+  return openEngine({ path, now })
 }
 
 function embedded(engine: Engine): DynamoDBClientConfig {
