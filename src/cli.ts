@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { InvalidConfig, readConfig } from './config.js'
 import { openDatabase } from './dynamo/database.js'
+import { explain } from './dynamo/explain.js'
 import { createTable, tableDifferences, tableWarnings } from './dynamo/schema.js'
 import { tablesOf } from './dynamo/tables.js'
 import { INFRA_USAGE, infraCommands } from './infra/commands.js'
@@ -48,7 +49,7 @@ async function run(words: string[]): Promise<number> {
 try {
   process.exitCode = await run(process.argv.slice(2))
 } catch (error) {
-  const lines = error instanceof InvalidConfig ? error.lines : [(error as Error).message]
+  const lines = error instanceof InvalidConfig ? error.lines : [explain(error)]
   for (const line of lines) console.error(`quintet: ${line}`)
   process.exitCode = 1
 }

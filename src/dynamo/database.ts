@@ -3,6 +3,7 @@ import { fromTemporaryCredentials } from '@aws-sdk/credential-providers'
 import type { Config } from '../config.js'
 import { createDynamo, type Dynamo, type Observer } from './client.js'
 import type { Engine } from './engine/index.js'
+import { assertCanAsk, reasonOf } from './explain.js'
 import { createTable, tableDifferences } from './schema.js'
 import { type Domain, tablesOf } from './tables.js'
 
@@ -34,6 +35,7 @@ export async function openDatabase(config: Config, observe: Observer, now = Date
     client: dynamo(definition.domain).client
   }))
 
+  if (config.dynamodb.kind === 'aws') await assertCanAsk(shared.client)
   if (engine) {
     for (const { name, definition, client } of tables) await createTable(client, name, definition)
     engine.startSweeper(SWEEP_MS)
@@ -42,10 +44,16 @@ export async function openDatabase(config: Config, observe: Observer, now = Date
     dynamo,
     engine,
     async differences() {
-      const all = await Promise.all(
-        tables.map(({ name, definition, client }) => tableDifferences(client, name, definition))
-      )
-      return all.flat()
+      const place = config.dynamodb.kind === 'aws' ? ` in ${await shared.client.config.region()}` : ''
+      const differencesOf = async ({ name, definition, client }: (typeof tables)[number]) => {
+        try {
+          const found = await tableDifferences(client, name, definition)
+          return found.map(line => line.replace(/ does not exist$/, `$&${place}`))
+        } catch (error) {
+          return [`table ${name} cannot be asked: ${reasonOf(error) ?? (error as Error).name}`]
+        }
+      }
+      return (await Promise.all(tables.map(differencesOf))).flat()
     },
     async close() {
       shared.client.destroy()
