@@ -7,17 +7,32 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastif
 import type { Config } from './config.js'
 import { createCursors } from './dynamo/cursors.js'
 import type { Database } from './dynamo/database.js'
+import { localBroker } from './live/broker.js'
+import { createLive } from './live/live.js'
+import { redisBroker } from './live/redis.js'
 import { type Authenticate, addAuth } from './plugins/auth.js'
 import { addBodies } from './plugins/bodies.js'
 import { addDocs } from './plugins/docs.js'
-import { addErrors, addMethodNotAllowed, frameworkErrors } from './plugins/errors.js'
+import { addErrors, addMethodNotAllowed, clientErrorHandler, frameworkErrors } from './plugins/errors.js'
 import { addEtags } from './plugins/etag.js'
 import { addHealth } from './plugins/health.js'
 import type { Metrics } from './plugins/metrics.js'
+import { addSockets } from './plugins/sockets.js'
 import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
+import { hostingRoutes } from './routes/hosting.js'
+import { layerRoutes } from './routes/layers.js'
+import { livePage, liveRoutes } from './routes/live.js'
 import { projectRoutes } from './routes/projects.js'
-import { projectsService } from './services/projects.js'
+import { realtimeRoutes } from './routes/realtime.js'
+import { tenantRoutes } from './routes/tenants.js'
+import type { ServiceContext } from './services/context.js'
+import { hostingService } from './services/hosting.js'
+import { embeddedExpiry } from './services/layer-sweeping.js'
+import { layersService } from './services/layers.js'
+import { openProjectsStore } from './services/projects-store.js'
+import { realtimeService } from './services/realtime.js'
+import { tenantsService } from './services/tenants.js'
 
 export interface AppOptions {
   config: Config
@@ -59,7 +74,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     requestIdHeader: false,
     genReqId: requestId,
     routerOptions: { maxParamLength: 8192 },
-    frameworkErrors
+    frameworkErrors,
+    clientErrorHandler
   })
   const routes = collectRoutes(app)
   app.addHook('onRequest', async (request, reply) => void reply.header('x-request-id', request.id))
@@ -70,20 +86,63 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addEtags(app)
   if (config.metrics) metrics.attach(app)
   await addDocs(app, options.docsPage ?? true)
-  addHealth(app, database.differences, now)
+  const checks = [database.differences]
+  addHealth(app, async () => (await Promise.all(checks.map(check => check()))).flat(), now)
 
   const context = { cursors: createCursors(config.cursorKey ?? config.adminToken), now, randomBytes: random }
   const serves = (domain: Config['domains'][number]) => config.domains.includes(domain)
   let authenticate: Authenticate = async () => undefined
 
+  if (serves('hosting')) {
+    const service = hostingService(database.dynamo('hosting'), config.tables, context)
+    await app.register(hostingRoutes, { prefix: '/v1', service })
+  }
+  if (serves('layers')) {
+    const service = layersService(database.dynamo('layers'), config.tables.layers, config.layers, context)
+    await app.register(layerRoutes, { prefix: '/v1', service })
+    const expiry = embeddedExpiry(database.dynamo('layers'), config.tables.layers, now, app.log)
+    const stop = database.engine?.onExpired(config.tables.layers, expiry)
+    app.addHook('onClose', async () => void stop?.())
+  }
+  if (serves('tenants')) {
+    const service = tenantsService(database.dynamo('tenants'), config.tables.tenants, context, config.tenants)
+    app.addHook('onClose', service.close)
+    await app.register(tenantRoutes, { prefix: '/v1', service })
+  }
   if (serves('projects')) {
-    const service = projectsService(database.dynamo('projects'), config.tables.projects, context)
-    authenticate = service.authenticate
-    await app.register(projectRoutes, { prefix: '/v1', service })
+    const watch = () => metrics.watchMigration((...told) => app.log.warn(...told), config.projects.store, now)
+    const store = openProjectsStore(config, database.dynamo('projects'), context, watch)
+    checks.push(store.differences)
+    app.addHook('onClose', store.close)
+    authenticate = store.service.authenticate
+    await app.register(projectRoutes, { prefix: '/v1', service: store.service })
+  }
+  if (serves('realtime')) {
+    await addRealtime(app, options, context)
   }
   if (config.adminToken) addAuth(app, config.adminToken, token => authenticate(token))
   addMethodNotAllowed(app, routes)
   return app
+}
+
+/** REST and live, over one service whose writes reach the subscribers of every node. */
+async function addRealtime(app: FastifyInstance, { config, database, metrics }: AppOptions, context: ServiceContext) {
+  const { now, randomBytes } = context
+  const { redisUrl: url, liveTtl: ttl, liveSubscriptions: maxSubscriptions } = config.realtime
+  const channel = `quintet:realtime:${config.tables.realtime}`
+  const broker = url ? redisBroker({ url, channel, now, log: app.log }) : localBroker(now)
+  const realtime = realtimeService(database.dynamo('realtime'), config.tables.realtime, {
+    ...context,
+    publish: broker.publish
+  })
+  const limits = { ttl, maxSubscriptions }
+  const { log } = app
+  const live = createLive({ service: realtime, broker, metrics: metrics.live, ...limits, now, randomBytes, log })
+  await addSockets(app, live.close)
+  await app.register(realtimeRoutes, { prefix: '/v1', service: realtime })
+  const service = { realtime, live, metrics: metrics.live, config, now }
+  await app.register(liveRoutes, { prefix: '/v1', service })
+  await app.register(livePage, { service: undefined })
 }
 
 function requestId(request: IncomingMessage): string {

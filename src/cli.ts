@@ -1,35 +1,51 @@
 #!/usr/bin/env node
-import { InvalidConfig, readConfig } from './config.js'
+import { type Config, InvalidConfig, readConfig } from './config.js'
 import { openDatabase } from './dynamo/database.js'
 import { explain } from './dynamo/explain.js'
 import { createTable, tableDifferences, tableWarnings } from './dynamo/schema.js'
 import { tablesOf } from './dynamo/tables.js'
 import { INFRA_USAGE, infraCommands } from './infra/commands.js'
+import { MIGRATE_USAGE, migrateCommands, WrongUsage } from './migrate/commands.js'
 
 const USAGE = `Usage:
   quintet tables create   creates the tables that are missing where DYNAMODB points
   quintet tables check    compares the tables there with the declared ones; exit code 1 if they differ
 ${INFRA_USAGE}
+${MIGRATE_USAGE}
 
 DYNAMODB, DOMAINS and the names of tables are taken from the environment, as the server does.`
 
-/** Runs a command; the result is the exit code. */
-async function run(words: string[]): Promise<number> {
-  const [group, name = '', ...rest] = words
-  if (group === 'tables' && Object.hasOwn(infraCommands, name)) return infraCommands[name]?.(rest, process.env) ?? 2
-  const command = words.join(' ')
-  if (command !== 'tables create' && command !== 'tables check') {
-    console.error(USAGE)
-    return 2
-  }
-  const config = readConfig({ ...process.env, HOST: '127.0.0.1' })
+interface Context {
+  env: Record<string, string | undefined>
+  config: Config
+}
+
+/** The commands, two words each; the result is the exit code. */
+const commands: Record<string, Record<string, (words: string[], context: Context) => Promise<number>>> = {
+  tables: {
+    create: (words, { config }) => tables('create', words, config),
+    check: (words, { config }) => tables('check', words, config)
+  },
+  migrate: migrateCommands
+}
+
+async function run([group = '', name = '', ...words]: string[]): Promise<number> {
+  if (group === 'tables' && Object.hasOwn(infraCommands, name)) return infraCommands[name]?.(words, process.env) ?? 2
+  const command =
+    Object.hasOwn(commands, group) && Object.hasOwn(commands[group] ?? {}, name) && commands[group]?.[name]
+  if (!command) throw new WrongUsage()
+  return command(words, { env: process.env, config: readConfig({ ...process.env, HOST: '127.0.0.1' }, 'tables') })
+}
+
+async function tables(command: 'create' | 'check', words: string[], config: Config): Promise<number> {
+  if (words.length) throw new WrongUsage()
   const database = await openDatabase(config, () => {})
   try {
     let different = 0
     for (const [id, table] of tablesOf(config.domains)) {
       const name = config.tables[id]
       const { client } = database.dynamo(table.domain)
-      if (command === 'tables create') {
+      if (command === 'create') {
         const made = await createTable(client, name, table)
         console.log(`table ${name} ${made ? 'was created' : 'is there already'}`)
       }
@@ -37,8 +53,7 @@ async function run(words: string[]): Promise<number> {
       const warnings = differences.length ? [] : await tableWarnings(client, name, table)
       different += differences.length
       for (const line of [...differences, ...warnings]) console.log(line)
-      if (!differences.length && !warnings.length && command === 'tables check')
-        console.log(`table ${name} is as declared`)
+      if (!differences.length && !warnings.length && command === 'check') console.log(`table ${name} is as declared`)
     }
     return different ? 1 : 0
   } finally {
@@ -49,7 +64,15 @@ async function run(words: string[]): Promise<number> {
 try {
   process.exitCode = await run(process.argv.slice(2))
 } catch (error) {
-  const lines = error instanceof InvalidConfig ? error.lines : [explain(error)]
-  for (const line of lines) console.error(`quintet: ${line}`)
-  process.exitCode = 1
+  const describe = process.argv[2] === 'tables' ? explain : messageOf
+  const lines = error instanceof InvalidConfig ? error.lines : [describe(error)]
+  for (const line of lines.filter(Boolean)) console.error(`quintet: ${line}`)
+  if (error instanceof WrongUsage) console.error(USAGE)
+  process.exitCode = error instanceof WrongUsage ? 2 : 1
+}
+
+/** An error of several addresses that were tried has its reasons inside. */
+function messageOf(error: unknown): string {
+  const { message, code, errors = [] } = error as Error & { code?: string; errors?: Error[] }
+  return message || errors[0]?.message || code || String(error)
 }

@@ -30,6 +30,7 @@ export function assertMatch(header: string, representation: unknown): void {
   if (!matches) throw new Problem('precondition-failed')
 }
 
-function tagsOf(header: string): string[] {
+/** The entity tags that a header lists. */
+export function tagsOf(header: string): string[] {
   return header.match(/(?:W\/)?"[^"]*"/g) ?? []
 }

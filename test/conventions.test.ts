@@ -1,3 +1,4 @@
+import { type AddressInfo, connect } from 'node:net'
 import t from 'tap'
 import { callers, start, type Test } from './helpers.js'
 
@@ -27,6 +28,31 @@ t.test('a problem is RFC 9457 and carries the request id', async t => {
     t.not(made.headers['x-request-id'], bad)
     t.match(made.json().instance, /^[\w-]{36}$/)
   }
+})
+
+t.test('a problem’s type can be followed', async t => {
+  const { api } = await begin(t)
+  const { type } = (await api.get('/v1/projects/nosuch1')).json()
+  t.match((await api.get(type)).json(), { code: 'project-not-found', status: 404, title: 'No such project' })
+  t.equal((await api.get('/problems/constructor')).statusCode, 404)
+})
+
+t.test('what is not HTTP gets a problem, too', async t => {
+  const { app } = await begin(t)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const say = async (text: string) => {
+    const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+    socket.end(text)
+    let answer = ''
+    for await (const chunk of socket) answer += chunk
+    return answer
+  }
+  t.match(await say('nonsense\r\n\r\n'), /^HTTP\/1\.1 400 .*application\/problem\+json/s)
+  t.match(
+    await say(`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nhost: x\r\n\r\n`),
+    /^HTTP\/1\.1 431 .*application\/problem\+json/s
+  )
+  t.match(await say('GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'), /^HTTP\/1\.1 200 /)
 })
 
 t.test('all offending fields are named', async t => {

@@ -18,9 +18,10 @@ export async function fill({ raw }: Started, project: string, count: number): Pr
     created_at: '2026-01-01T00:00:00Z',
     expires_at: '2099-01-01T00:00:00Z'
   })
-  for (let i = 0; i < count; i += 50) {
-    await Promise.all(Array.from({ length: Math.min(50, count - i) }, (_, j) => raw.put('projects', one(i + j))))
-  }
+  await raw.putAll(
+    'projects',
+    Array.from({ length: count }, (_, i) => one(i))
+  )
 }
 
 /** Kills a server at a point of a deletion, and lets the next one finish it. */

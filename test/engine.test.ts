@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import {
   BatchGetItemCommand,
   BatchWriteItemCommand,
@@ -18,6 +20,9 @@ import {
   UpdateTableCommand
 } from '@aws-sdk/client-dynamodb'
 import t from 'tap'
+import { openDatabase } from '../src/dynamo/engine/database.js'
+import { keys } from '../src/dynamo/engine/rows.js'
+import type { Table } from '../src/dynamo/engine/types.js'
 import { connect, folder, isLocal, pairs, plain, start } from './engine-helpers.js'
 
 const item = (pk: string, sk: string, more = {}) => ({ pk: { S: pk }, sk: { S: sk }, ...more })
@@ -161,6 +166,43 @@ t.test('a folder keeps what was written, and belongs to one engine', async t => 
   const again = await start(t, { path })
   const { Item } = await again.client.send(new GetItemCommand({ TableName: 'plain', Key: { id: { S: 'a' } } }))
   t.ok(Item)
+})
+
+t.test('another process is refused a folder in use', async t => {
+  const path = folder(t)
+  await start(t, { path })
+  const script = fileURLToPath(new URL('./engine-worker.js', import.meta.url))
+  const { status, stderr } = spawnSync(process.execPath, [script, path, '0'], { env: {}, encoding: 'utf8' })
+  t.equal(status, 1)
+  t.match(stderr, /The folder .+ is in use by another process/)
+})
+
+t.test('tables that a killed process left half made are mended', async t => {
+  const path = folder(t)
+  const first = await start(t, { path })
+  const names = ['creating', 'updating', 'deleting']
+  for (const name of names) {
+    await first.client.send(new CreateTableCommand(pairs(name)))
+    const Item = item('a', 'b', { gsi1pk: { S: 'x' }, gsi1sk: { S: 'y' } })
+    await first.client.send(new PutItemCommand({ TableName: name, Item }))
+  }
+  await first.engine.close()
+  const db = await openDatabase(path)
+  for (const name of names) {
+    const table = { ...(db.get(keys.table(name)) as Table), TableStatus: name.toUpperCase() }
+    for (const index of table.GlobalSecondaryIndexes ?? []) index.IndexStatus = name.toUpperCase()
+    await db.commit([{ type: 'put', key: keys.table(name), value: table }])
+  }
+  await db.close()
+  const { client } = await start(t, { path })
+  t.strictSame((await client.send(new ListTablesCommand({}))).TableNames, ['creating', 'updating'])
+  for (const TableName of ['creating', 'updating']) {
+    const { Table } = await client.send(new DescribeTableCommand({ TableName }))
+    t.match(Table, { TableStatus: 'ACTIVE', GlobalSecondaryIndexes: [{ IndexStatus: 'ACTIVE' }] })
+    t.equal((await client.send(new ScanCommand({ TableName }))).Count, 1)
+  }
+  await client.send(new CreateTableCommand(pairs('deleting')))
+  t.equal((await client.send(new ScanCommand({ TableName: 'deleting' }))).Count, 0, 'nothing is left of it')
 })
 
 t.test('two engines in one process do not see each other', async t => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   type AttributeValue,
+  BatchWriteItemCommand,
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
@@ -120,6 +121,12 @@ function rawAccess({ engine }: Database, names: Record<TableId, string>, endpoin
     client: send,
     async put(table: TableId, item: Item): Promise<void> {
       await send.send(new PutItemCommand({ TableName: names[table], Item: marshall(item) }))
+    },
+    async putAll(table: TableId, items: Item[]): Promise<void> {
+      for (let i = 0; i < items.length; i += 25) {
+        const requests = items.slice(i, i + 25).map(item => ({ PutRequest: { Item: marshall(item) } }))
+        await send.send(new BatchWriteItemCommand({ RequestItems: { [names[table]]: requests } }))
+      }
     },
     async get(table: TableId, hash: string, range: string): Promise<Item | undefined> {
       const Key = marshall(keyOf(table, hash, range))

@@ -13,7 +13,7 @@ export interface PageRequest {
   cursor?: string
 }
 
-const DEFAULT_LIMIT = 25
+export const DEFAULT_LIMIT = 25
 
 export interface Page<T> {
   items: T[]

@@ -38,6 +38,7 @@ export function toProblem(error: unknown): unknown {
   const failure = error as DynamoError
   if (failure.name === 'ConditionalCheckFailedException') return withSafeImages(failure)
   if (failure.CancellationReasons) return cancellation(failure)
+  if (/aggregate size/i.test(failure.message)) return new Problem('transaction-too-large')
   if (/item size/i.test(failure.message) && failure.name === 'ValidationException') return new Problem('item-too-large')
   if (/nesting levels/i.test(failure.message)) return new Problem('nesting-too-deep')
   if (BUSY.has(failure.name) || failure.$fault === 'server' || NETWORK.test(failure.code ?? ''))

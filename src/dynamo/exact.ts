@@ -103,13 +103,16 @@ function keyReaders(inside: Inside) {
   })
 }
 
-/** Identifiers hold no `#`, except for the last part of a key, which may be a tail such as `UPDATE#0.1.18`. */
+/**
+ * Identifiers hold no `#`, except for the last part of a key, which may be a tail such as `UPDATE#0.1.18`. What parts
+ * two of them is not in the first: `us-east-1.zope.interface` is a region and a package.
+ */
 function keyPattern(template: string, count: number): RegExp {
   let seen = 0
   const source = template.replace(/\$\{\w+\}|[^$]+/g, part => {
     if (!part.startsWith('${')) return part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
     seen += 1
-    return seen === count ? '(.*)' : '([^#]*)'
+    return seen === count ? '(.*)' : '([^#]*?)'
   })
   return new RegExp(`^${source}$`, 's')
 }

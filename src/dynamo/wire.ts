@@ -11,7 +11,6 @@ const VALUES = ['Key', 'Item', 'ExpressionAttributeValues', 'ExclusiveStartKey']
 
 /** Stored names that ElectroDB writes for itself, or that stand only in keys. */
 const EXTRA = new RegExp(`^(__edb_[ev]__$|${KEY_ONLY})`)
-const EXTRA_SET = new RegExp(`(?:, )?#(?:__edb_[ev]__|${KEY_ONLY}\\w+) = :\\w+`, 'g')
 
 /** A request as DynamoDB takes it; refuses what DynamoDB would refuse for its size. */
 export function marshalInput(operation: string, input: Input): Input {
@@ -56,17 +55,20 @@ function withoutExtras(item: Item, name: string): Item {
 
 /** Takes ElectroDB's own attributes out of an update, and their names and values with them. */
 function dropExtras(out: Input, expression: string): void {
-  const isExtra = (placeholder: string) => EXTRA.test(placeholder.slice(1))
-  const names = (out.ExpressionAttributeNames ?? {}) as Record<string, string>
-  const values = (out.ExpressionAttributeValues ?? {}) as Record<string, AttributeValue>
-  const keptNames = Object.entries(names).filter(([, field]) => !EXTRA.test(field))
-  const keptValues = Object.entries(values).filter(([placeholder]) => !isExtra(placeholder.replace(/_u\d+$/, '')))
-  out.UpdateExpression = expression
-    .replace(EXTRA_SET, '')
-    .replace(/^SET , /, 'SET ')
-    .replace(/^SET (?=REMOVE|ADD|DELETE|$)/, '')
-  out.ExpressionAttributeNames = keptNames.length ? Object.fromEntries(keptNames) : undefined
-  out.ExpressionAttributeValues = keptValues.length ? Object.fromEntries(keptValues) : undefined
+  const names = { ...(out.ExpressionAttributeNames as Record<string, string>) }
+  const values = { ...(out.ExpressionAttributeValues as Record<string, AttributeValue>) }
+  const kept = expression.replace(
+    /(?:, )?(#\w+) = (:\w+)(?=,| [A-Z]|$)/g,
+    (assignment, name: string, value: string) => {
+      if (!EXTRA.test(names[name] ?? '')) return assignment
+      delete names[name]
+      delete values[value]
+      return ''
+    }
+  )
+  out.UpdateExpression = kept.replace(/^SET , /, 'SET ').replace(/^SET ?(?=REMOVE|ADD|DELETE|$)/, '')
+  out.ExpressionAttributeNames = Object.keys(names).length ? names : undefined
+  out.ExpressionAttributeValues = Object.keys(values).length ? values : undefined
 }
 
 /** An answer with plain values in place of attribute values. */

@@ -90,3 +90,13 @@ export const IS_THERE = 'attribute_exists(pk)'
 
 /** Whether a key of the partition is the project's own, which a deletion leaves for last. */
 export const isMetadata = (key: { sk: string }) => key.sk === 'METADATA'
+
+/** What an item of the table is, by its key. */
+export function itemKind({ pk, sk }: { pk: string; sk: string }) {
+  const [, project] = /^PROJECT#(.*)$/s.exec(pk) ?? []
+  if (project === undefined) return { kind: 'other' as const }
+  if (isMetadata({ sk })) return { kind: 'project' as const, project }
+  const [, type, id = ''] = /^(TOKEN|TARGET)#(.*)$/s.exec(sk) ?? []
+  if (type === 'TOKEN') return { kind: 'token' as const, project, tokenId: id }
+  return { kind: type === 'TARGET' ? ('target' as const) : ('other' as const) }
+}

@@ -26,13 +26,27 @@ export function addAuth(app: FastifyInstance, adminToken: string, authenticate: 
 
   app.addHook('onRequest', async request => {
     if (!/^\/v1(\/|\?|$)/.test(request.url)) return
-    const [, token] = BEARER.exec(request.headers.authorization ?? '') ?? []
+    const token = tokenOf(request)
     if (!token) throw unauthorized('Send the header Authorization: Bearer <token>')
     if (timingSafeEqual(digest(token), admin)) return
     const holder = await authenticate(token)
     if (!holder) throw unauthorized('The token is not known', 'invalid_token')
     assertOwn(request, holder.project)
   })
+}
+
+/**
+ * A browser cannot set a header on a WebSocket, but it can offer protocols: `bearer.<token>`, or `bearer64.<base64url of
+ * the token>` where the token holds characters that a protocol's name may not.
+ */
+function tokenOf({ headers }: FastifyRequest): string | undefined {
+  const [, token] = BEARER.exec(headers.authorization ?? '') ?? []
+  if (token || headers.upgrade?.toLowerCase() !== 'websocket') return token
+  for (const protocol of (headers['sec-websocket-protocol'] ?? '').split(/\s*,\s*/)) {
+    if (protocol.startsWith('bearer.')) return protocol.slice('bearer.'.length)
+    if (protocol.startsWith('bearer64.')) return Buffer.from(protocol.slice('bearer64.'.length), 'base64url').toString()
+  }
+  return undefined
 }
 
 /** Another project is 404, so that a token does not tell which names exist. */

@@ -1,5 +1,6 @@
+import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Problem, type ProblemCode } from '../problems.js'
+import { catalogue, Problem, type ProblemCode } from '../problems.js'
 
 /** One place that turns whatever was thrown into RFC 9457's problem+json. */
 
@@ -52,6 +53,22 @@ export function frameworkErrors(error: FastifyError, request: FastifyRequest, re
   sendProblem(problemOf(error), request, reply)
 }
 
+/** What is not HTTP at all gets its answer on the bare socket. */
+export function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const isTooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const [status, reason] = isTooLarge ? [431, 'Request Header Fields Too Large'] : [400, 'Bad Request']
+  const body = JSON.stringify({
+    type: '/problems/invalid-request',
+    title: catalogue['invalid-request'][1],
+    status,
+    detail: isTooLarge ? 'The headers or the address are too long' : 'This is not an HTTP request',
+    code: 'invalid-request'
+  })
+  const head = `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/problem+json\r\ncontent-length: ${body.length}`
+  socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`)
+}
+
 export function addErrors(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError | Problem, request, reply) => {
     const problem = problemOf(error)
@@ -60,6 +77,12 @@ export function addErrors(app: FastifyInstance): void {
   })
   app.setNotFoundHandler(() => {
     throw new Problem('not-found')
+  })
+  // The `type` of a problem is an address; whoever follows it finds what the problem is.
+  app.get<{ Params: { code: string } }>('/problems/:code', { schema: { hide: true } }, async ({ params: { code } }) => {
+    if (!Object.hasOwn(catalogue, code)) throw new Problem('not-found')
+    const [status, title] = catalogue[code as ProblemCode]
+    return { type: `/problems/${code}`, code, status, title }
   })
 }
 

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Observer } from '../dynamo/client.js'
+import { type Log, watchMigration } from './migration-metrics.js'
 
 /** Prometheus metrics of one app; nothing is shared between apps in one process. */
 export function createMetrics() {
@@ -54,10 +55,49 @@ export function createMetrics() {
     })
   }
 
-  return { register, observe, attach }
+  return {
+    register,
+    observe,
+    attach,
+    live: liveMetrics(register),
+    watchMigration: (log: Log, phase: string, now: () => number) => watchMigration(register, log, phase, now)
+  }
 }
 
 export type Metrics = ReturnType<typeof createMetrics>
+
+/** What happens on live connections: sockets and streams of server-sent events. */
+function liveMetrics(register: Registry) {
+  const registers = [register]
+  const messages = new Counter({
+    name: 'quintet_live_messages_total',
+    help: 'Messages of live connections: requests that came in, values that went out, requests that were refused',
+    labelNames: ['direction'],
+    registers
+  })
+  const lag = new Histogram({
+    name: 'quintet_live_lag_seconds',
+    help: 'From the write of a value to the moment the network took it for a subscriber',
+    buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
+    registers
+  })
+  /** Adds the gauges, with a way to look at what they show. */
+  const collect = (look: () => { connections: number; subscriptions: number }) => {
+    for (const what of ['connections', 'subscriptions'] as const) {
+      new Gauge({
+        name: `quintet_live_${what}`,
+        help: `Live ${what} of this node`,
+        registers,
+        collect() {
+          this.set(look()[what])
+        }
+      })
+    }
+  }
+  return { messages, lag, collect }
+}
+
+export type LiveMetrics = ReturnType<typeof liveMetrics>
 
 function addProcessGauges(app: FastifyInstance, register: Registry): void {
   const delay = monitorEventLoopDelay({ resolution: 20 })

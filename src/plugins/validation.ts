@@ -56,7 +56,7 @@ function fieldError({ keyword, instancePath, params, message }: ErrorObject, par
 }
 
 /** Refuses what JSON can say and DynamoDB cannot store, wherever in a body it stands. */
-function assertStorable(body: object): void {
+export function assertStorable(body: object): void {
   let level: unknown[] = [body]
   // The body itself is the item, so its members are at the first level.
   for (let depth = 0; level.length > 0; depth++) {
@@ -65,7 +65,7 @@ function assertStorable(body: object): void {
     for (const value of level) {
       if (typeof value === 'object' && value !== null) {
         for (const name in value) {
-          assertText(name)
+          assertName(name)
           next.push((value as Record<string, unknown>)[name])
         }
       } else if (typeof value === 'string') assertText(value)
@@ -73,6 +73,12 @@ function assertStorable(body: object): void {
     }
     level = next
   }
+}
+
+/** The parser of bodies refuses this name, too; a socket's messages do not come through it. */
+function assertName(name: string): void {
+  if (name === '__proto__') throw new Problem('invalid-request', 'The body holds the name __proto__')
+  assertText(name)
 }
 
 function assertText(text: string): void {

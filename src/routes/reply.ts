@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest, RawServerDefault } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, RawServerDefault } from 'fastify'
 import type { Page } from '../dynamo/cursors.js'
 import type { Preconditions } from '../services/context.js'
 
@@ -23,13 +23,18 @@ export function noContent(reply: FastifyReply): FastifyReply {
 }
 
 /** A page with the link to the next one. */
-export function page<T>(request: FastifyRequest, reply: FastifyReply, body: Page<T>): Page<T> {
-  if (body.cursor !== null) {
-    const next = new URL(request.url, 'http://localhost')
-    next.searchParams.set('cursor', body.cursor)
-    reply.header('link', `<${next.pathname}${next.search}>; rel="next"`)
-  }
+export function page<T>(request: { url: string }, reply: FastifyReply, body: Page<T>): Page<T> {
+  const next = nextLink(request, body)
+  if (next !== undefined) reply.header('link', `<${next}>; rel="next"`)
   return body
+}
+
+/** The address of the page after this one, if there is one. */
+export function nextLink(request: { url: string }, { cursor }: Page<unknown>): string | undefined {
+  if (cursor === null) return undefined
+  const next = new URL(request.url, 'http://localhost')
+  next.searchParams.set('cursor', cursor)
+  return next.pathname + next.search
 }
 
 /** What a conditional write demands. */

@@ -4,19 +4,11 @@ import { type PageRequest, readPage } from '../dynamo/cursors.js'
 import { commit, readTogether } from '../dynamo/transact.js'
 import { IS_LIVE, IS_THERE, projectEntities } from '../entities/projects.js'
 import { assertMatch } from '../etag.js'
-import { invalid, Problem } from '../problems.js'
+import { Problem } from '../problems.js'
 import type { Preconditions, ServiceContext } from './context.js'
 import { projectDeletion } from './project-deletion.js'
 import { projectNotFound, targetActions } from './targets.js'
-import { hashSecret, isSecret, newToken, parseToken, presentToken } from './tokens.js'
-
-const DAY = 24 * 60 * 60 * 1000
-const DEFAULT_LIFE_DAYS = 365
-
-export interface TokenLife {
-  expiresAt?: string
-  expiresInDays?: number
-}
+import { endOf, isSecret, makeToken, parseToken, type TokenLife } from './tokens.js'
 
 interface StoredToken {
   project: string
@@ -32,13 +24,13 @@ interface StoredProject {
   deleting?: number
 }
 
-const tokenNotFound = (id: string) => new Problem('token-not-found', `There is no token ${id} in this project`)
+export const tokenNotFound = (id: string) => new Problem('token-not-found', `There is no token ${id} in this project`)
 
 /** What can be done with Cello's projects, tokens and targets. */
 export function projectsService(dynamo: Dynamo, table: string, context: ServiceContext) {
   const entities = projectEntities(dynamo, table)
   const { project, token } = entities.entities
-  const { cursors, now, randomBytes } = context
+  const { cursors, now } = context
 
   const presentProject = (item: StoredProject) => ({ name: item.project, repository: item.repository })
   const isExpired = (item: StoredToken) => !(Date.parse(item.expiresAt) > now())
@@ -93,27 +85,8 @@ export function projectsService(dynamo: Dynamo, table: string, context: ServiceC
     }
   }
 
-  /** The time at which a new token ends. */
-  function endOf({ expiresAt, expiresInDays }: TokenLife): string {
-    if (expiresAt !== undefined && expiresInDays !== undefined) {
-      throw invalid('body/expiresInDays', 'cannot be given together with expiresAt')
-    }
-    const end = expiresAt === undefined ? now() + (expiresInDays ?? DEFAULT_LIFE_DAYS) * DAY : Date.parse(expiresAt)
-    if (!(end > now())) throw invalid('body/expiresAt', 'must lie in the future')
-    return new Date(end).toISOString()
-  }
-
-  function makeToken(name: string, expiresAt: string) {
-    const { tokenId, secret } = newToken(randomBytes)
-    const createdAt = new Date(now()).toISOString()
-    return {
-      item: { project: name, tokenId, createdAt, expiresAt, hashedToken: hashSecret(secret) },
-      answer: { tokenId, createdAt, expiresAt, active: true, token: presentToken({ project: name, tokenId, secret }) }
-    }
-  }
-
   async function createToken(name: string, life: TokenLife) {
-    const { item, answer } = makeToken(name, endOf(life))
+    const { item, answer } = makeToken(name, endOf(life, now()), context)
     const cancelled = await commit(
       entities.transaction.write(({ project, token }) => [
         project
@@ -175,7 +148,7 @@ export function projectsService(dynamo: Dynamo, table: string, context: ServiceC
 
   /** A new token; the old one ends after the grace period, or when it would have ended anyway. */
   async function rotateToken(name: string, tokenId: string, { graceSeconds = 0 }: { graceSeconds?: number }) {
-    const { item, answer } = makeToken(name, endOf({}))
+    const { item, answer } = makeToken(name, endOf({}, now()), context)
     const lastMoment = new Date(now() + graceSeconds * 1000).toISOString()
     const rotate = (old: 'shorten' | 'leave') =>
       commit(

@@ -1,5 +1,15 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { invalid } from '../problems.js'
+import type { ServiceContext } from './context.js'
+
+const DAY = 24 * 60 * 60 * 1000
+const DEFAULT_LIFE_DAYS = 365
+
+export interface TokenLife {
+  expiresAt?: string
+  expiresInDays?: number
+}
 
 /** The text of a project's token: `qt.<project>.<tokenId>.<secret>.<checksum>`. */
 export interface TokenText {
@@ -47,4 +57,24 @@ export function isSecret(secret: string, storedHash: string | undefined): boolea
   const stored = Buffer.from(storedHash ?? '', 'hex')
   const known = stored.length === given.length
   return timingSafeEqual(given, known ? stored : Buffer.alloc(given.length)) && known
+}
+
+/** The time at which a new token ends. */
+export function endOf({ expiresAt, expiresInDays }: TokenLife, now: number): string {
+  if (expiresAt !== undefined && expiresInDays !== undefined) {
+    throw invalid('body/expiresInDays', 'cannot be given together with expiresAt')
+  }
+  const end = expiresAt === undefined ? now + (expiresInDays ?? DEFAULT_LIFE_DAYS) * DAY : Date.parse(expiresAt)
+  if (!(end > now)) throw invalid('body/expiresAt', 'must lie in the future')
+  return new Date(end).toISOString()
+}
+
+/** A new token: what is stored of it, and what its owner gets to see this once. */
+export function makeToken(name: string, expiresAt: string, { now, randomBytes }: ServiceContext) {
+  const { tokenId, secret } = newToken(randomBytes)
+  const createdAt = new Date(now()).toISOString()
+  return {
+    item: { project: name, tokenId, createdAt, expiresAt, hashedToken: hashSecret(secret) },
+    answer: { tokenId, createdAt, expiresAt, active: true, token: presentToken({ project: name, tokenId, secret }) }
+  }
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Database } from './database.js'
 import { type Answer, answerTo, unknownOperation } from './errors.js'
 import { readMany, readOne, transactGet } from './reads.js'
@@ -45,6 +46,8 @@ export type Dispatch = (target: string | undefined, body: string | Uint8Array) =
 export function createDispatch(db: Database, tokens: Tokens, now: () => number): Dispatch {
   const all = handlers(db, tokens, now)
   return async (target, body) => {
+    // Reads are done at once: without a turn of the event loop, a caller that reads in a loop would hold up all others.
+    await setImmediate()
     try {
       const data = parseBody(body)
       const handler = all.get(target ?? '')

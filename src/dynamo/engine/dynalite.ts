@@ -66,7 +66,7 @@ interface Helpers {
 }
 
 /** Operations that dynalite knows. */
-export const operations = [
+const operations = [
   'BatchGetItem',
   'BatchWriteItem',
   'CreateTable',

@@ -25,6 +25,9 @@ export const serialization = (message: string) =>
 
 export const unknownOperation = () => new ApiError('com.amazon.coral.service#UnknownOperationException', '')
 
+export const tooLarge = () =>
+  new ApiError('com.amazon.coral.service#RequestEntityTooLargeException', 'Request exceeds 16 MB', {}, 413)
+
 /** An exception of DynamoDB's own, by its name. */
 export const failure = (name: string, message: string, more?: Record<string, unknown>) =>
   new ApiError(service + name, message, { Message: message, ...more })

@@ -4,8 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { crc32 } from 'node:zlib'
 import type { Dispatch } from './dispatch.js'
+import { answerTo, tooLarge } from './errors.js'
+import { MAX_BODY_BYTES } from './request.js'
 
-const MAX_BODY_BYTES = 16 * 1024 * 1024
+// How long closing waits for requests under way.
+const GRACE_MS = 1000
 
 /** An open endpoint. */
 export interface Listening {
@@ -30,18 +33,21 @@ export async function listen(dispatch: Dispatch, port: number): Promise<Listenin
       const closed = once(server, 'close')
       server.close()
       server.closeIdleConnections()
+      const grace = setTimeout(() => server.closeAllConnections(), GRACE_MS)
       await closed
+      clearTimeout(grace)
     }
   }
 }
 
 async function serve(dispatch: Dispatch, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await readBody(request)
-  if (body === undefined) return tooLarge(response)
-  if (request.method === 'GET') return send(response, 200, 'text/plain', 'healthy')
-  if (request.method !== 'POST') return send(response, 404, 'application/xml', '<UnknownOperationException/>\n')
-  const answer = await dispatch(header(request, 'x-amz-target'), body)
-  send(response, answer.status, 'application/x-amz-json-1.0', answer.body)
+  if (request.method === 'GET') send(response, 200, 'text/plain', 'healthy')
+  else if (request.method !== 'POST') send(response, 404, 'application/xml', '<UnknownOperationException/>\n')
+  else {
+    const answer = body ? await dispatch(header(request, 'x-amz-target'), body) : answerTo(tooLarge())
+    send(response, answer.status, 'application/x-amz-json-1.0', answer.body)
+  }
 }
 
 const header = (request: IncomingMessage, name: string) => {
@@ -49,20 +55,17 @@ const header = (request: IncomingMessage, name: string) => {
   return Array.isArray(value) ? value[0] : value
 }
 
-/** The body, or undefined if it is too large. A connection that is cut off throws. */
+/** The body, or undefined if it is too large; the rest of it is read and dropped, or the client would not see the answer. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const parts: Buffer[] = []
   let size = 0
+  // A connection that is cut off throws.
   for await (const part of request) {
     size += part.length
-    if (size > MAX_BODY_BYTES) return undefined
-    parts.push(part)
+    if (size <= MAX_BODY_BYTES) parts.push(part)
+    else parts.length = 0
   }
-  return Buffer.concat(parts)
-}
-
-function tooLarge(response: ServerResponse): void {
-  response.writeHead(413, { connection: 'close', 'content-length': 0 }).end()
+  return size > MAX_BODY_BYTES ? undefined : Buffer.concat(parts)
 }
 
 function send(response: ServerResponse, status: number, type: string, body: string): void {

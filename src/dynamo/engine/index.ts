@@ -4,6 +4,7 @@ import { version } from './dynalite.js'
 import { type Answer, answerTo } from './errors.js'
 import { type ClientHandler, clientHandler } from './handler.js'
 import { type Listening, listen } from './http.js'
+import { oneAtATime } from './level.js'
 import { type ExpiredListener, Outbox } from './outbox.js'
 import { repair, tableNames } from './tables.js'
 import { Tokens } from './tokens.js'
@@ -49,14 +50,16 @@ export async function openEngine({ path, now = Date.now }: EngineOptions = {}): 
   const outbox = new Outbox(db, now)
   const { dispatch, finish } = closable(createDispatch(db, await Tokens.load(db, now), now))
   const endpoints = new Set<Listening>()
+  const inTurn = oneAtATime()
   let sweeper: NodeJS.Timeout | undefined
 
-  async function sweepAll(): Promise<number> {
-    const count = await sweep(db, outbox, now)
-    await outbox.deliverAll()
-    await outbox.forgetOld(await tableNames(db))
-    return count
-  }
+  const sweepAll = () =>
+    inTurn(async () => {
+      const count = await sweep(db, outbox, now)
+      await outbox.deliverAll()
+      await outbox.forgetOld(await tableNames(db))
+      return count
+    })
 
   return {
     handle: dispatch,
@@ -69,14 +72,22 @@ export async function openEngine({ path, now = Date.now }: EngineOptions = {}): 
     sweep: sweepAll,
     startSweeper(ms) {
       clearInterval(sweeper)
-      sweeper = setInterval(() => void sweepAll().catch(() => {}), ms).unref()
+      let isSweeping = false
+      const tick = async () => {
+        if (isSweeping) return
+        isSweeping = true
+        // What fails now, a listener for example, is tried again with the next sweep.
+        await sweepAll().catch(() => {})
+        isSweeping = false
+      }
+      sweeper = setInterval(tick, ms).unref()
     },
     onExpired: (tableName, listener) => outbox.listen(tableName, listener),
     async close() {
       clearInterval(sweeper)
       await Promise.all(Array.from(endpoints, endpoint => endpoint.close()))
       await finish()
-      await outbox.close()
+      await inTurn(() => outbox.close())
       await db.close()
     }
   }

@@ -1,6 +1,7 @@
 import { type Expression, judgedHere } from './conditions.js'
 import { type Operation, type Parsed, rules, type Types, validations } from './dynalite.js'
-import { isApiError, serialization, validation } from './errors.js'
+import { isApiError, serialization, tooLarge, validation } from './errors.js'
+import { ungroup } from './grouping.js'
 import { type LegacyCondition, toExpression } from './legacy.js'
 import { tooDeep } from './overlay.js'
 import { isDeeper, itemBytes, MAX_ITEM_BYTES, nestsTooDeep } from './sizes.js'
@@ -9,6 +10,9 @@ import type { Data, Item } from './types.js'
 // The deepest that may hold an item of 32 levels: a batch's request, its tables, their writes, the write, the put.
 const MAX_BODY_DEPTH = 5 + 66
 const MAX_EXPRESSION_BYTES = 4096
+
+/** DynamoDB's limit for a request. */
+export const MAX_BODY_BYTES = 16 * 1024 * 1024
 
 // We measure items ourselves, in bytes.
 const unlimited = { options: { maxItemSize: Number.POSITIVE_INFINITY } }
@@ -42,6 +46,7 @@ const decoder = new TextDecoder()
 
 /** Reads a request's body; whatever is not a JSON object is refused as DynamoDB would. */
 export function parseBody(body: string | Uint8Array): Data {
+  if (body.length > MAX_BODY_BYTES) throw tooLarge()
   const text = typeof body === 'string' ? body : decoder.decode(body)
   let data: unknown
   try {
@@ -88,15 +93,45 @@ export function checkMember(name: Operation, data: Data): void {
   for (const [field, value] of Object.entries(data)) {
     if (field.endsWith('Expression') && typeof value === 'string') checkExpressionSize(field, value)
   }
+  const restoreGroups = ungroupAll(data)
   guarded(() => {
     const message = rules[name].custom?.(data, unlimited)
     if (message) throw validation(message)
   })
+  restoreGroups()
   for (const item of wholeItems(data)) {
     if (itemBytes(item) > MAX_ITEM_BYTES) throw validation('Item size has exceeded the maximum allowed size')
     if (nestsTooDeep(item)) throw tooDeep()
   }
   if (data.ExpressionAttributeValues && nestsTooDeep(data.ExpressionAttributeValues as Item)) throw tooDeep()
+}
+
+/** Hands conditions and filters to dynalite's parser without their groups; call what this gives once they are parsed. */
+function ungroupAll(data: Data): () => void {
+  const undone: (() => void)[] = []
+  for (const [field, parsed] of Object.entries(grouped)) {
+    const text = data[field]
+    const ungrouped = typeof text === 'string' ? ungroup(field, text) : undefined
+    if (!ungrouped) continue
+    data[field] = ungrouped.flat
+    if (parsed === undefined) refuseOperator(ungrouped.operator)
+    else undone.push(() => regroup(data, parsed, ungrouped.regroup))
+  }
+  return () => {
+    for (const undo of undone) undo()
+  }
+}
+
+// Of a key's conditions, dynalite makes something else, and they are joined by AND alone.
+const grouped = { ConditionExpression: '_condition', FilterExpression: '_filter', KeyConditionExpression: undefined }
+
+function regroup(data: Data, parsed: string, change: (flat: Expression) => Expression): void {
+  const result = data[parsed] as { expression: Expression }
+  data[parsed] = { ...result, expression: change(result.expression) }
+}
+
+function refuseOperator(operator: string | undefined): void {
+  if (operator) throw validation(`Invalid operator used in KeyConditionExpression: ${operator.toUpperCase()}`)
 }
 
 /** Has conditions and filters judged by us, in the old style too. */

@@ -25,7 +25,7 @@ export const keys = {
 }
 
 /** Numbers that sort as text. */
-export const padded = (number: number) => String(number).padStart(16, '0')
+const padded = (number: number) => String(number).padStart(16, '0')
 
 /** The key of an index row. dynalite ends it in 24 bits of a hash, so that some rows overwrite others; ours ends in the table's whole key. */
 export const indexRow = (item: Item, table: Table, schema: Table['KeySchema']) =>

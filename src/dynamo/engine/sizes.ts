@@ -37,14 +37,10 @@ export function itemBytes(item: Item): number {
 
 const isContainer = (node: unknown): node is object => typeof node === 'object' && node !== null
 
-/** Whether JSON holds more than `limit` levels of objects and arrays. Walks level by level: hostile depths must not end up on the stack. */
+/** Whether JSON holds more than `limit` levels of objects and arrays; looks no deeper, hostile depths would fill the stack. */
 export function isDeeper(json: unknown, limit: number): boolean {
-  let level = [json].filter(isContainer)
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth >= limit) return true
-    level = level.flatMap(node => Object.values(node)).filter(isContainer)
-  }
-  return false
+  if (!isContainer(json)) return false
+  return limit === 0 || Object.values(json).some(part => isDeeper(part, limit - 1))
 }
 
 /** Whether an item, or a map of expression values, nests deeper than DynamoDB allows. */

@@ -24,7 +24,7 @@ export function callBack(callback: Callback, task: () => unknown): void {
 }
 
 /** Rows, in the kind of stream that dynalite reads. */
-export class RowStream extends Stream {
+class RowStream extends Stream {
   #isStopped = false
 
   constructor(rows: Rows<unknown>) {

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import { consumed, type Unit } from './capacity.js'
 import { type Expression, matches } from './conditions.js'
 import type { Database } from './database.js'
-import { act, type Operation, type Parsed, type Types } from './dynalite.js'
+import type { Operation, Parsed, Types } from './dynalite.js'
 import { failure, isApiError, isConditionFailure, validation } from './errors.js'
 import { Overlay } from './overlay.js'
 import { checkFields, checkMember, judge, typesOf } from './request.js'
 import { itemBytes } from './sizes.js'
 import type { Tokens } from './tokens.js'
 import type { Data, Item } from './types.js'
+import { actOn } from './writes.js'
 
 const MAX_BYTES = 4 * 1024 * 1024
 
@@ -129,7 +130,7 @@ async function writeOne(overlay: Overlay, { kind, operation, request, key }: Mem
     if (!matches(old ?? {}, expression))
       throw failure('ConditionalCheckFailedException', 'The conditional request failed')
   } else {
-    await act(operation, overlay, judge(request))
+    await actOn(overlay, operation, judge(request))
   }
   const bytes = [old, overlay.item(request.TableName, key)].map(item => (item ? itemBytes(item) : 0))
   return { table: request.TableName, bytes: Math.max(...bytes) }

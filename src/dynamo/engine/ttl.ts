@@ -5,6 +5,7 @@ import type { Outbox } from './outbox.js'
 import { Overlay } from './overlay.js'
 import { checkFields, typesOf } from './request.js'
 import { derivedRows, expiryOf, keys } from './rows.js'
+import { ReadStore } from './store.js'
 import type { Data, Item, Table } from './types.js'
 
 // What expired longer ago was most likely not meant as a time: DynamoDB leaves it.
@@ -37,7 +38,7 @@ interface Specification {
 /** DescribeTimeToLive. */
 export const describeTtl = (db: Database) => async (data: Data) => {
   const { TableName: name } = checkFields(data, { TableName }) as { TableName: string }
-  const { ttl } = new Overlay(db).described(name)
+  const { ttl } = new ReadStore(db).described(name)
   const enabled = { TimeToLiveStatus: 'ENABLED', AttributeName: ttl }
   return { TimeToLiveDescription: ttl === undefined ? { TimeToLiveStatus: 'DISABLED' } : enabled }
 }
@@ -47,7 +48,7 @@ export const updateTtl = (db: Database) => async (data: Data) => {
   const request = checkFields(data, { TableName, ...specification }) as { TableName: string }
   const wanted = (request as Data).TimeToLiveSpecification as Specification
   return db.write(async () => {
-    const { table, ttl } = new Overlay(db).described(request.TableName)
+    const { table, ttl } = new ReadStore(db).described(request.TableName)
     if (wanted.Enabled === (ttl !== undefined) && (ttl ?? wanted.AttributeName) === wanted.AttributeName) {
       throw validation(`TimeToLive is already ${wanted.Enabled ? 'enabled' : 'disabled'}`)
     }

@@ -4,6 +4,7 @@ import { isApiError, isConditionFailure } from './errors.js'
 import { Overlay } from './overlay.js'
 import { check, judge } from './request.js'
 import type { Data, Item } from './types.js'
+import { checkNumbers, settleUpdate } from './updates.js'
 
 /** PutItem, UpdateItem, DeleteItem, BatchWriteItem, and tags: each one atomic batch of all rows it touches. */
 export const write = (db: Database, name: Operation) => async (data: Data) => {
@@ -11,13 +12,21 @@ export const write = (db: Database, name: Operation) => async (data: Data) => {
   return db.write(async () => {
     const overlay = new Overlay(db)
     try {
-      const answer = await act(name, overlay, request)
+      const answer = await actOn(overlay, name, request)
       await overlay.commit()
       return answer
     } catch (err) {
       throw withOldItem(err, overlay, request)
     }
   })
+}
+
+/** Does one write on an overlay; alone or as a member of a transaction. */
+export async function actOn(overlay: Overlay, name: Operation, request: Parsed): Promise<unknown> {
+  settleUpdate(overlay, request)
+  const answer = await act(name, overlay, request)
+  checkNumbers(overlay, request)
+  return answer
 }
 
 function withOldItem(err: unknown, overlay: Overlay, request: Parsed): unknown {

@@ -1,0 +1,113 @@
+import type { LiveMetrics } from '../plugins/metrics.js'
+import { Problem } from '../problems.js'
+import type { RealtimeService } from '../services/realtime.js'
+import { secondsOf } from '../services/ttl.js'
+import type { Feed, Hub } from './hub.js'
+import { createOutbox, type Sink } from './outbox.js'
+
+export interface SessionOptions {
+  connectionId: string
+  sink: Sink
+  hub: Hub
+  service: RealtimeService
+  metrics: LiveMetrics
+  ttl: number
+  maxSubscriptions: number
+  now: () => number
+  /** Called once, when the session is over. */
+  ended(connectionId: string): void
+}
+
+const GONE = 4001
+
+/** One live connection: its Connection item, its subscriptions, and what is on the way to it. */
+export function createSession(options: SessionOptions) {
+  const { connectionId, sink, hub, service, metrics, ttl, maxSubscriptions, now } = options
+  const feeds = new Map<string, Feed>()
+  /** Subscriptions that are being written; the news of them is no reason to attach a second time. */
+  const beginning = new Set<string>()
+  let isOver = false
+  let renewedAt = now()
+  let isRenewing = false
+  const outbox = createOutbox(sink, message => {
+    metrics.messages.inc({ direction: 'out' })
+    if (message.at !== undefined) metrics.lag.observe(Math.max(0, now() - message.at) / 1000)
+  })
+  const end = () => secondsOf(now) + ttl
+
+  function attach(name: string, since?: number): void {
+    if (isOver || feeds.has(name) || beginning.has(name)) return
+    const feed = { name, since, send: outbox.put }
+    feeds.set(name, feed)
+    hub.watch(feed)
+  }
+
+  function detach(name: string): void {
+    const feed = feeds.get(name)
+    if (!feed) return
+    feeds.delete(name)
+    hub.unwatch(feed)
+    outbox.drop(name)
+  }
+
+  /** Subscribes; a client that is subscribed already begins anew from `since`. `told` comes before any value. */
+  async function subscribe(name: string, since: number | undefined, told: () => void): Promise<void> {
+    if (feeds.size + beginning.size >= maxSubscriptions && !feeds.has(name)) {
+      throw new Problem('too-many-requests', `A connection has at most ${maxSubscriptions} subscriptions`)
+    }
+    beginning.add(name)
+    try {
+      await service.subscribe(name, connectionId, { ttl: end() })
+    } finally {
+      beginning.delete(name)
+    }
+    detach(name)
+    told()
+    attach(name, since)
+  }
+
+  async function unsubscribe(name: string): Promise<void> {
+    detach(name)
+    await service.unsubscribe(name, connectionId, 'unsubscribed')
+  }
+
+  /** Moves the end of the connection and its subscriptions, once half of their time is over. */
+  async function keepAlive(): Promise<void> {
+    if (isRenewing || isOver || now() - renewedAt < (ttl * 1000) / 2) return
+    isRenewing = true
+    const started = now()
+    try {
+      if (!(await service.keepAlive(connectionId, end()))) return finish(GONE, 'The connection has expired')
+      for (const name of [...feeds.keys()]) {
+        if (!isOver && feeds.has(name) && !(await service.renew(name, connectionId, end()))) detach(name)
+      }
+      renewedAt = started
+    } finally {
+      isRenewing = false
+    }
+  }
+
+  function finish(code: number, reason: string): void {
+    if (isOver) return
+    isOver = true
+    for (const name of [...feeds.keys()]) detach(name)
+    outbox.close()
+    sink.close(code, reason)
+    options.ended(connectionId)
+  }
+
+  return {
+    connectionId,
+    attach,
+    detach,
+    subscribe,
+    unsubscribe,
+    keepAlive,
+    answer: outbox.answer,
+    waiting: outbox.waiting,
+    size: () => feeds.size,
+    end: finish
+  }
+}
+
+export type Session = ReturnType<typeof createSession>

@@ -1,0 +1,113 @@
+import { parseArgs } from 'node:util'
+import type { Config } from '../config.js'
+import { openDatabase } from '../dynamo/database.js'
+import { projectEntities } from '../entities/projects.js'
+import { connect } from '../postgres/client.js'
+import { urlProblem } from '../postgres/url.js'
+import { projectCopies } from '../services/project-copies.js'
+import { projectLookups } from '../services/project-lookups.js'
+import { dump } from './dump.js'
+import { load } from './load.js'
+import { createOutput } from './output.js'
+import { passwordFrom } from './prompt.js'
+import { status } from './status.js'
+import { verify } from './verify.js'
+
+export const MIGRATE_USAGE = `  quintet migrate dump [--from <postgres url>] --to <file>     PostgreSQL to a file, one consistent view
+  quintet migrate load <file> [--overwrite]                    the file to DynamoDB; may be killed and repeated
+  quintet migrate verify [--from <postgres url>]               lists every difference; exit code 1 if there is any
+  quintet migrate status [--url <server>]... [--since <time>]  asks running servers whether cut-over is safe; 1 if not
+
+Without --from, PROJECTS_POSTGRES_URL names the database. A password is better in PGPASSWORD, or typed when asked for,
+than in a URL on the command line, where others on the machine can see it for a moment.`
+
+/** Words that make no sense; the usage is shown. */
+export class WrongUsage extends Error {}
+
+interface Context {
+  env: Record<string, string | undefined>
+  config: Config
+}
+
+type Command = (words: string[], context: Context) => Promise<number>
+
+const output = () => createOutput(process.stdout, Date.now)
+
+export const migrateCommands: Record<string, Command> = {
+  async dump(words, context) {
+    const { values } = parse(words, { from: { type: 'string' }, to: { type: 'string' } })
+    if (!values.to) throw new WrongUsage('--to <file> is missing')
+    const client = await connect(urlOf(values.from, context), passwordFrom(context.env))
+    try {
+      return await dump(client, values.to, Date.now, output())
+    } finally {
+      await client.end()
+    }
+  },
+
+  async load(words, context) {
+    const { values, positionals } = parse(words, { overwrite: { type: 'boolean' } }, true)
+    const [path, ...more] = positionals
+    if (path === undefined || more.length) throw new WrongUsage('one file is needed')
+    return withTable(context.config, (_dynamo, entities) =>
+      load(path, projectCopies(entities), { overwrite: values.overwrite ?? false }, output())
+    )
+  },
+
+  async verify(words, context) {
+    const { values } = parse(words, { from: { type: 'string' } })
+    const url = urlOf(values.from, context)
+    const password = passwordFrom(context.env)
+    const snapshot = await connect(url, password)
+    const postgres = await connect(url, password)
+    try {
+      return await withTable(context.config, (dynamo, entities) =>
+        verify({ snapshot, postgres, dynamo: projectLookups(dynamo, entities) }, output())
+      )
+    } finally {
+      await Promise.all([snapshot.end(), postgres.end()])
+    }
+  },
+
+  async status(words, { config }) {
+    const { values } = parse(words, { url: { type: 'string', multiple: true }, since: { type: 'string' } })
+    const since = values.since === undefined ? undefined : Date.parse(values.since)
+    if (Number.isNaN(since)) throw new WrongUsage('--since must be a time such as 2026-01-31T12:00:00Z')
+    return status(values.url ?? [`http://127.0.0.1:${config.port}`], since, output())
+  }
+}
+
+type Options = NonNullable<Parameters<typeof parseArgs>[0]>['options']
+
+function parse<const O extends NonNullable<Options>>(args: string[], options: O, allowPositionals = false) {
+  try {
+    return parseArgs({ args, options, allowPositionals })
+  } catch (error) {
+    throw new WrongUsage((error as Error).message)
+  }
+}
+
+function urlOf(given: string | undefined, { config }: Context): string {
+  // The words of a process are there for all to see until it takes another title.
+  if (given !== undefined) process.title = 'quintet migrate'
+  const url = given ?? config.projects.postgresUrl
+  if (url === undefined) throw new WrongUsage('--from <postgres url> is missing, and PROJECTS_POSTGRES_URL is not set')
+  const problem = urlProblem(url)
+  if (problem) throw new WrongUsage(`${given === undefined ? 'PROJECTS_POSTGRES_URL' : '--from'} ${problem}`)
+  return url
+}
+
+type Work = (
+  dynamo: Parameters<typeof projectEntities>[0],
+  entities: ReturnType<typeof projectEntities>
+) => Promise<number>
+
+async function withTable(config: Config, work: Work): Promise<number> {
+  const database = await openDatabase({ ...config, domains: ['projects'] }, () => {})
+  try {
+    const dynamo = database.dynamo('projects')
+    return await work(dynamo, projectEntities(dynamo, config.tables.projects))
+  } finally {
+    await database.close()
+  }
+}

@@ -1,0 +1,292 @@
+import { IfMatch, IfMatchOrNone, NoContent, PageQuery, problems, strict } from '../schemas/common.js'
+import * as schema from '../schemas/realtime.js'
+import type { RealtimeService } from '../services/realtime.js'
+import { stateTag } from '../services/states.js'
+import { created, noContent, page, preconditions, type Routes } from './reply.js'
+
+const tags = ['realtime']
+
+/** `/v1/states`, `/v1/connections`, `/v1/users`: Compose's shared state and who hears of it. */
+export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: realtime }) => {
+  app.get(
+    '/states/:name',
+    {
+      schema: {
+        operationId: 'getState',
+        tags,
+        summary: 'Get a state',
+        params: schema.StateParams,
+        response: { 200: schema.State, ...problems('state-not-found') }
+      }
+    },
+    async (request, reply) => {
+      const state = await realtime.getState(request.params.name)
+      reply.header('etag', stateTag(state))
+      return state
+    }
+  )
+
+  app.put(
+    '/states/:name',
+    {
+      schema: {
+        operationId: 'setState',
+        tags,
+        summary: 'Set a state',
+        description:
+          'Its version goes up by one and its subscribers get the value. `If-Match` with its `ETag` makes it a compare-and-set, decided by DynamoDB in the one request that writes.',
+        params: schema.StateParams,
+        headers: IfMatchOrNone,
+        body: schema.StateContent,
+        response: {
+          200: schema.State,
+          201: schema.State,
+          ...problems('precondition-failed', 'nesting-too-deep', 'item-too-large')
+        }
+      }
+    },
+    async (request, reply) => {
+      const { name } = request.params
+      const { created: isNew, state } = await realtime.setState(name, request.body, preconditions(request))
+      reply.header('etag', stateTag(state))
+      return isNew ? created(reply, ['states', name], state) : state
+    }
+  )
+
+  app.delete(
+    '/states/:name',
+    {
+      schema: {
+        operationId: 'deleteState',
+        tags,
+        summary: 'Delete a state',
+        description: 'Its subscribers are told, and stay subscribed.',
+        params: schema.StateParams,
+        headers: IfMatch,
+        response: { 204: NoContent, ...problems('state-not-found', 'precondition-failed') }
+      }
+    },
+    async (request, reply) => {
+      await realtime.deleteState(request.params.name, preconditions(request))
+      return noContent(reply)
+    }
+  )
+
+  app.get(
+    '/states/:name/subscriptions',
+    {
+      schema: {
+        operationId: 'listSubscriptionsOfState',
+        tags,
+        summary: 'List the active subscriptions to a state',
+        description: 'A page may hold fewer than `limit` while there is more: ended subscriptions are passed over.',
+        params: schema.StateParams,
+        querystring: strict(PageQuery),
+        response: { 200: schema.SubscriptionPage, ...problems('invalid-cursor') }
+      }
+    },
+    async (request, reply) =>
+      page(request, reply, await realtime.listSubscriptionsOfState(request.params.name, request.query))
+  )
+
+  app.put(
+    '/states/:name/subscriptions/:connectionId',
+    {
+      schema: {
+        operationId: 'subscribe',
+        tags,
+        summary: 'Subscribe a connection to a state',
+        description:
+          'The state need not exist yet. An active subscription stays as it is, but for the `ttl` that is given. The connection of a socket gets the values from now on.',
+        params: schema.SubscriptionParams,
+        body: schema.SubscriptionContent,
+        response: {
+          200: schema.Subscription,
+          201: schema.Subscription,
+          ...problems('connection-not-found', 'concurrent-changes')
+        }
+      }
+    },
+    async (request, reply) => {
+      const { name, connectionId } = request.params
+      const { created: isNew, subscription } = await realtime.subscribe(name, connectionId, request.body)
+      return isNew ? created(reply, ['states', name, 'subscriptions', connectionId], subscription) : subscription
+    }
+  )
+
+  app.delete(
+    '/states/:name/subscriptions/:connectionId',
+    {
+      schema: {
+        operationId: 'unsubscribe',
+        tags,
+        summary: 'End a subscription',
+        description: 'It stays stored, as `unsubscribed`.',
+        params: schema.SubscriptionParams,
+        querystring: schema.UnsubscribeQuery,
+        response: { 204: NoContent, ...problems('subscription-not-found') }
+      }
+    },
+    async (request, reply) => {
+      const { name, connectionId } = request.params
+      await realtime.unsubscribe(name, connectionId, request.query.reason)
+      return noContent(reply)
+    }
+  )
+
+  app.get(
+    '/connections/:connectionId',
+    {
+      schema: {
+        operationId: 'getConnection',
+        tags,
+        summary: 'Get a connection',
+        params: schema.ConnectionParams,
+        response: { 200: schema.Connection, ...problems('connection-not-found') }
+      }
+    },
+    request => realtime.getConnection(request.params.connectionId)
+  )
+
+  app.put(
+    '/connections/:connectionId',
+    {
+      schema: {
+        operationId: 'connect',
+        tags,
+        summary: 'Connect a client of a user',
+        params: schema.ConnectionParams,
+        headers: IfMatchOrNone,
+        body: schema.ConnectionContent,
+        response: { 200: schema.Connection, 201: schema.Connection, ...problems('precondition-failed') }
+      }
+    },
+    async (request, reply) => {
+      const { connectionId } = request.params
+      const result = await realtime.connect(connectionId, request.body, preconditions(request))
+      return result.created ? created(reply, ['connections', connectionId], result.connection) : result.connection
+    }
+  )
+
+  app.delete(
+    '/connections/:connectionId',
+    {
+      schema: {
+        operationId: 'disconnect',
+        tags,
+        summary: 'End a connection and all its subscriptions',
+        description:
+          'Repeat the call if it breaks off: it goes on where it was. A socket of that connection is closed.',
+        params: schema.ConnectionParams,
+        headers: IfMatch,
+        response: { 204: NoContent, ...problems('connection-not-found', 'precondition-failed') }
+      }
+    },
+    async (request, reply) => {
+      await realtime.disconnect(request.params.connectionId, preconditions(request))
+      return noContent(reply)
+    }
+  )
+
+  app.get(
+    '/connections/:connectionId/subscriptions',
+    {
+      schema: {
+        operationId: 'listSubscriptionsOfConnection',
+        tags,
+        summary: 'List the active subscriptions of a connection',
+        params: schema.ConnectionParams,
+        querystring: strict(PageQuery),
+        response: { 200: schema.SubscriptionPage, ...problems('invalid-cursor') }
+      }
+    },
+    async (request, reply) =>
+      page(request, reply, await realtime.listSubscriptionsOfConnection(request.params.connectionId, request.query))
+  )
+
+  app.get(
+    '/users/:userId/connections',
+    {
+      schema: {
+        operationId: 'listConnectionsOfUser',
+        tags,
+        summary: 'List the connections of a user',
+        params: schema.UserParams,
+        querystring: strict(PageQuery),
+        response: { 200: schema.ConnectionPage, ...problems('invalid-cursor') }
+      }
+    },
+    async (request, reply) =>
+      page(request, reply, await realtime.listConnectionsOfUser(request.params.userId, request.query))
+  )
+
+  app.get(
+    '/users',
+    {
+      schema: {
+        operationId: 'findUsersByEmail',
+        tags,
+        summary: 'Find the user of an email',
+        querystring: schema.EmailQuery,
+        response: { 200: schema.UserPage, ...problems('invalid-cursor') }
+      }
+    },
+    async (request, reply) => page(request, reply, await realtime.findUsersByEmail(request.query.email, request.query))
+  )
+
+  app.get(
+    '/users/:userId',
+    {
+      schema: {
+        operationId: 'getUser',
+        tags,
+        summary: 'Get a user',
+        params: schema.UserParams,
+        response: { 200: schema.User, ...problems('user-not-found') }
+      }
+    },
+    request => realtime.getUser(request.params.userId)
+  )
+
+  app.put(
+    '/users/:userId',
+    {
+      schema: {
+        operationId: 'putUser',
+        tags,
+        summary: 'Create a user, or change the email',
+        params: schema.UserParams,
+        headers: IfMatchOrNone,
+        body: schema.UserContent,
+        response: {
+          200: schema.User,
+          201: schema.User,
+          ...problems('email-taken', 'concurrent-changes', 'precondition-failed')
+        }
+      }
+    },
+    async (request, reply) => {
+      const { userId } = request.params
+      const { created: isNew, user } = await realtime.putUser(userId, request.body, preconditions(request))
+      return isNew ? created(reply, ['users', userId], user) : user
+    }
+  )
+
+  app.delete(
+    '/users/:userId',
+    {
+      schema: {
+        operationId: 'deleteUser',
+        tags,
+        summary: 'Delete a user; the email is free again',
+        params: schema.UserParams,
+        headers: IfMatch,
+        response: { 204: NoContent, ...problems('user-not-found', 'precondition-failed', 'concurrent-changes') }
+      }
+    },
+    async (request, reply) => {
+      await realtime.deleteUser(request.params.userId, preconditions(request))
+      return noContent(reply)
+    }
+  )
+}

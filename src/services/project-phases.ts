@@ -1,0 +1,193 @@
+import type { PageRequest } from '../dynamo/cursors.js'
+import { assertMatch } from '../etag.js'
+import type { PostgresProjects } from '../postgres/projects.js'
+import type { ProjectRow, TokenRow } from '../postgres/rows.js'
+import { Problem } from '../problems.js'
+import type { Preconditions, ServiceContext } from './context.js'
+import type { ProjectShadow } from './project-shadow.js'
+import { type ProjectsService, tokenNotFound } from './projects.js'
+import { projectNotFound } from './targets.js'
+import { endOf, makeToken, parseToken, type TokenLife } from './tokens.js'
+
+const DEFAULT_LIMIT = 25
+const PAGE = 1000
+
+/**
+ * The same service while PostgreSQL still answers for projects and tokens. DynamoDB is written in its shadow, and in
+ * the second phase compared. What PostgreSQL has no place for, the hashes of secrets and the targets, is in DynamoDB
+ * alone in every phase.
+ */
+export function projectPhases(
+  dynamo: ProjectsService,
+  postgres: PostgresProjects,
+  shadow: ProjectShadow,
+  { isComparing }: { isComparing: boolean },
+  context: ServiceContext
+): ProjectsService {
+  const { cursors, now } = context
+
+  const presentProject = ({ project, repository }: ProjectRow) => ({ name: project, repository: repository ?? '' })
+  const isAlive = ({ expiresAt }: TokenRow) => Date.parse(expiresAt ?? '') > now()
+  const present = (row: TokenRow) => ({
+    tokenId: row.tokenId,
+    createdAt: row.createdAt ?? '',
+    expiresAt: row.expiresAt ?? '',
+    active: isAlive(row)
+  })
+
+  async function findProject(name: string): Promise<ProjectRow> {
+    const row = await postgres.findProject(name)
+    if (!row) throw projectNotFound(name)
+    return row
+  }
+
+  async function findToken(name: string, tokenId: string): Promise<TokenRow> {
+    const found = await postgres.findToken(name, tokenId)
+    if (!found) throw projectNotFound(name)
+    if (!found.token) throw tokenNotFound(tokenId)
+    return found.token
+  }
+
+  async function createProject({ name, repository }: { name: string; repository: string }) {
+    const row = { project: name, repository }
+    if (!(await postgres.createProject(row))) throw new Problem('project-exists', `There is a project ${name} already`)
+    shadow.write(name, 'createProject', () => shadow.copy(row))
+    return presentProject(row)
+  }
+
+  async function getProject(name: string) {
+    if (isComparing) shadow.compareProject(name)
+    return presentProject(await findProject(name))
+  }
+
+  async function getProjectOverview(name: string) {
+    if (isComparing) shadow.compareAll(name)
+    const project = await findProject(name)
+    const tokens: TokenRow[] = []
+    for (let page = await postgres.listTokens(name, '', PAGE); page.length > 0; ) {
+      tokens.push(...page)
+      page = page.length < PAGE ? [] : await postgres.listTokens(name, page.at(-1)?.tokenId ?? '', PAGE)
+    }
+    const { targets } = await inDynamo(name, () => dynamo.getProjectOverview(name))
+    return { project: presentProject(project), tokens: tokens.map(present), targets }
+  }
+
+  async function updateProject(name: string, { repository }: { repository: string }, { ifMatch }: Preconditions = {}) {
+    const seen = ifMatch === undefined ? undefined : await findProject(name)
+    if (ifMatch !== undefined && seen) assertMatch(ifMatch, presentProject(seen))
+    if (!(await postgres.updateProject(name, repository, seen)))
+      throw seen ? new Problem('precondition-failed') : projectNotFound(name)
+    const row = { project: name, repository }
+    shadow.write(name, 'updateProject', () => shadow.copy(row))
+    return presentProject(row)
+  }
+
+  /** Deletions go to DynamoDB even if PostgreSQL had nothing to delete: that is how something extra there is removed. */
+  async function deleteProject(name: string, { ifMatch }: Preconditions = {}): Promise<void> {
+    const seen = ifMatch === undefined ? undefined : await findProject(name)
+    if (ifMatch !== undefined && seen) assertMatch(ifMatch, presentProject(seen))
+    if (!(await postgres.deleteProject(name, seen)) && seen) throw new Problem('precondition-failed')
+    shadow.write(name, 'deleteProject', () => dynamo.deleteProject(name))
+  }
+
+  async function createToken(name: string, life: TokenLife) {
+    const { item, answer } = makeToken(name, endOf(life, now()), context)
+    const owner = await postgres.createToken(name, item)
+    if (!owner) throw projectNotFound(name)
+    const { project: _project, ...token } = item
+    shadow.write(name, 'createToken', () => shadow.copy(owner, [token]))
+    return answer
+  }
+
+  async function listTokens(name: string, { limit = DEFAULT_LIMIT, cursor }: PageRequest) {
+    const list = JSON.stringify(['tokens of PostgreSQL', name])
+    const after = cursor === undefined ? '' : cursors.open(list, cursor)
+    if (isComparing) shadow.compareTokens(name, after, limit)
+    const [rows] = await Promise.all([postgres.listTokens(name, after, limit + 1), findProject(name)])
+    const items = rows.slice(0, limit)
+    const last = rows.length > limit ? items.at(-1) : undefined
+    return { items: items.map(present), cursor: last ? cursors.seal(list, last.tokenId) : null }
+  }
+
+  async function getToken(name: string, tokenId: string) {
+    if (isComparing) shadow.compareToken(name, tokenId)
+    return present(await findToken(name, tokenId))
+  }
+
+  async function deleteToken(name: string, tokenId: string, { ifMatch }: Preconditions = {}) {
+    const seen = ifMatch === undefined ? undefined : await findToken(name, tokenId)
+    if (ifMatch !== undefined && seen) assertMatch(ifMatch, present(seen))
+    const isDone = await postgres.deleteToken(name, tokenId, seen)
+    if (!isDone && seen) throw new Problem('precondition-failed')
+    shadow.write(name, 'deleteToken', () => dynamo.deleteToken(name, tokenId))
+    if (!isDone) {
+      await findProject(name)
+      throw tokenNotFound(tokenId)
+    }
+  }
+
+  async function rotateToken(name: string, tokenId: string, { graceSeconds = 0 }: { graceSeconds?: number }) {
+    const { item, answer } = makeToken(name, endOf({}, now()), context)
+    const lastMoment = new Date(now() + graceSeconds * 1000).toISOString()
+    const done = await postgres.rotateToken(name, tokenId, item, lastMoment)
+    if (!done) {
+      await findToken(name, tokenId)
+      throw tokenNotFound(tokenId)
+    }
+    const { project: _project, ...token } = item
+    const old = { tokenId, createdAt: done.old.createdAt ?? '', expiresAt: done.old.expiresAt ?? '' }
+    const owner = { project: name, repository: done.repository }
+    shadow.write(name, 'rotateToken', () => shadow.copy(owner, [token, old]))
+    return answer
+  }
+
+  /** A token opens something if DynamoDB knows its hash and PostgreSQL says that it is alive. */
+  async function authenticate(text: string) {
+    const parts = parseToken(text)
+    if (!parts) return undefined
+    const { project, tokenId } = parts
+    await shadow.settled(project)
+    if (isComparing) shadow.compareToken(project, tokenId)
+    const [known, found] = await Promise.all([dynamo.authenticate(text), postgres.findToken(project, tokenId)])
+    if (!known || !found?.token || !isAlive(found.token)) return undefined
+    return { project, tokenId, expiresAt: present(found.token).expiresAt }
+  }
+
+  async function introspectToken(name: string, { token }: { token: string }) {
+    const found = await authenticate(token)
+    return found?.project === name ? { active: true, ...found } : { active: false }
+  }
+
+  /** What only DynamoDB has, of a project that PostgreSQL has; one that is not there yet is brought there first. */
+  async function inDynamo<T>(name: string, action: () => Promise<T>): Promise<T> {
+    const row = await findProject(name)
+    await shadow.settled(name)
+    try {
+      return await action()
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'project-not-found') throw error
+      await shadow.copy(row)
+      return action()
+    }
+  }
+
+  return {
+    createProject,
+    getProject,
+    getProjectOverview,
+    updateProject,
+    deleteProject,
+    createToken,
+    listTokens,
+    getToken,
+    deleteToken,
+    rotateToken,
+    authenticate,
+    introspectToken,
+    listTargets: (name, ...rest) => inDynamo(name, () => dynamo.listTargets(name, ...rest)),
+    getTarget: (name, ...rest) => inDynamo(name, () => dynamo.getTarget(name, ...rest)),
+    putTarget: (name, ...rest) => inDynamo(name, () => dynamo.putTarget(name, ...rest)),
+    updateTarget: (name, ...rest) => inDynamo(name, () => dynamo.updateTarget(name, ...rest)),
+    deleteTarget: (name, ...rest) => inDynamo(name, () => dynamo.deleteTarget(name, ...rest))
+  }
+}

@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PostgresProjects } from '../postgres/projects.js'
+import type { ProjectRow } from '../postgres/rows.js'
+import { Problem } from '../problems.js'
+import type { projectCopies, TokenCopy } from './project-copies.js'
+import { compareProjects, compareTokens, type Difference, withoutPassword } from './project-differences.js'
+import type { ProjectLookups } from './project-lookups.js'
+import { shadowQueue } from './shadow-queue.js'
+
+/** Told of every write to DynamoDB that no caller waited for, and of every comparison. */
+export interface Watch {
+  /** So many more, or fewer, are waiting to be done. */
+  pending(change: number): void
+  write(outcome: 'written' | 'failed' | 'dropped', details?: object): void
+  compare(outcome: 'same' | 'different' | 'failed' | 'dropped', details?: object): void
+}
+
+export interface ShadowOptions {
+  postgres: PostgresProjects
+  lookups: ProjectLookups
+  copies: ReturnType<typeof projectCopies>
+  watch: Watch
+  /** How many writes are held at most. */
+  limit?: number
+}
+
+const AGAIN_MS = 300
+const SETTLE_MS = 1000
+const PAGE = 100
+
+/** The second side of the migration: what PostgreSQL was told, DynamoDB is told too, and what was read is compared. */
+export function projectShadow({ postgres, lookups, copies, watch, limit = 1000 }: ShadowOptions) {
+  const writes = shadowQueue({ limit, atOnce: 8, pending: watch.pending })
+  /** Apart from the writes: a comparison takes its time where it finds something, and is no loss when it is dropped. */
+  const comparisons = shadowQueue({ limit: 200, atOnce: 4, pending: watch.pending })
+
+  /** Writes behind the caller's back. What is not there to be deleted is as it should be. */
+  function write(project: string, action: string, job: () => Promise<unknown>): void {
+    const isHeld = writes.add(project, async () => {
+      try {
+        await job().catch(error => {
+          if (!(error instanceof Problem) || error.status !== 404) throw error
+        })
+        watch.write('written')
+      } catch (error) {
+        watch.write('failed', { action, project, reason: (error as Error).message })
+      }
+    })
+    if (!isHeld) watch.write('dropped', { action, project, reason: `${limit} writes are waiting already` })
+  }
+
+  /** Makes DynamoDB have the project and the tokens as they are given. */
+  async function copy({ project, repository }: ProjectRow, tokens: TokenCopy[] = []): Promise<void> {
+    let reason: string | undefined
+    await copies.copyAll([{ project, repository: repository ?? undefined, tokens }], { overwrite: true }, (...told) => {
+      const [, , result] = told
+      if (result.outcome === 'failed') reason = result.reason
+    })
+    if (reason !== undefined) throw new Error(reason)
+  }
+
+  /** Compares behind the caller's back; only a difference that is still there at a second look counts. */
+  function compare(project: string, look: () => Promise<Difference[]>): void {
+    const isHeld = comparisons.add(project, async () => {
+      try {
+        await writes.settled(project, SETTLE_MS)
+        let differences = await look()
+        if (differences.length > 0) {
+          await sleep(AGAIN_MS)
+          await writes.settled(project, SETTLE_MS)
+          differences = await look()
+        }
+        if (differences.length === 0) watch.compare('same')
+        for (const difference of differences) watch.compare('different', shown(difference))
+      } catch (error) {
+        watch.compare('failed', { project, reason: (error as Error).message })
+      }
+    })
+    if (!isHeld) watch.compare('dropped', { project })
+  }
+
+  async function lookAtProject(name: string): Promise<Difference[]> {
+    const [row, stored] = await Promise.all([postgres.findProject(name), lookups.findProjects([name])])
+    return compareProjects(row ? [row] : [], stored)
+  }
+
+  async function lookAtToken(project: string, tokenId: string): Promise<Difference[]> {
+    const [found, stored] = await Promise.all([
+      postgres.findToken(project, tokenId),
+      lookups.findTokens([{ project, tokenId }])
+    ])
+    return compareTokens(found?.token ? [{ project, ...found.token }] : [], stored)
+  }
+
+  /** A page of both lists. The longer one is cut where the other ends, unless that is its end. */
+  async function lookAtTokens(project: string, after: string, limit: number): Promise<Difference[]> {
+    const [rows, stored] = await Promise.all([
+      postgres.listTokens(project, after, limit),
+      lookups.listTokens(project, after, limit)
+    ])
+    const lastOf = (list: { tokenId: string }[]) => (list.length < limit ? undefined : list.at(-1)?.tokenId)
+    const ends = [lastOf(rows), lastOf(stored)].filter(end => end !== undefined)
+    const isWithin = ({ tokenId }: { tokenId: string }) => ends.every(end => byteOrder(tokenId, end) <= 0)
+    const here = rows.filter(isWithin).map(row => ({ project, ...row }))
+    return compareTokens(here, stored.filter(isWithin))
+  }
+
+  async function lookAtAll(project: string): Promise<Difference[]> {
+    const found = await lookAtProject(project)
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      found.push(...(await lookAtTokens(project, after, PAGE)))
+      after = (await postgres.listTokens(project, after, PAGE))[PAGE - 1]?.tokenId
+    }
+    return found
+  }
+
+  return {
+    write,
+    copy,
+    compareProject: (name: string) => compare(name, () => lookAtProject(name)),
+    compareToken: (name: string, tokenId: string) => compare(name, () => lookAtToken(name, tokenId)),
+    compareTokens: (name: string, after: string, limit: number) =>
+      compare(name, () => lookAtTokens(name, after, limit)),
+    compareAll: (name: string) => compare(name, () => lookAtAll(name)),
+    /** Waits for a project's pending writes, though not for long. */
+    settled: (name: string) => writes.settled(name, SETTLE_MS),
+    async close(): Promise<void> {
+      const left = await writes.close()
+      for (let i = 0; i < left; i++) watch.write('dropped', { reason: 'the server has stopped' })
+      await comparisons.close()
+    }
+  }
+}
+
+export type ProjectShadow = ReturnType<typeof projectShadow>
+
+const shown = (difference: Difference): Difference => ({
+  ...difference,
+  postgres: withoutPassword(difference.postgres),
+  dynamo: withoutPassword(difference.dynamo)
+})
+
+const byteOrder = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))

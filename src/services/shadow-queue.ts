@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+type Job = () => Promise<void>
+
+interface Settings {
+  /** More than this many jobs are not held; the next one is refused. */
+  limit: number
+  atOnce: number
+  /** Told how many more, or fewer, there are. */
+  pending(change: number): void
+}
+
+const CLOSE_MS = 10_000
+
+/**
+ * Work that no request waits for. The jobs of one project run one after the other, those of several side by side. A
+ * job must not throw.
+ */
+export function shadowQueue({ limit, atOnce, pending }: Settings) {
+  /** The jobs of each project, the running one first. */
+  const lanes = new Map<string, Job[]>()
+  const ready: string[] = []
+  const waiting = new Map<string, (() => void)[]>()
+  let running = 0
+  let size = 0
+
+  /** False if there is no room. */
+  function add(project: string, job: Job): boolean {
+    if (size >= limit) return false
+    size += 1
+    pending(1)
+    const lane = lanes.get(project)
+    if (lane) lane.push(job)
+    else {
+      lanes.set(project, [job])
+      ready.push(project)
+      work()
+    }
+    return true
+  }
+
+  function work(): void {
+    while (running < atOnce) {
+      const project = ready.shift()
+      const lane = project === undefined ? undefined : lanes.get(project)
+      if (project === undefined || !lane) return
+      running += 1
+      void run(project, lane)
+    }
+  }
+
+  async function run(project: string, lane: Job[]): Promise<void> {
+    await lane[0]?.()
+    lane.shift()
+    size -= 1
+    pending(-1)
+    running -= 1
+    if (lane.length > 0) ready.push(project)
+    else {
+      lanes.delete(project)
+      for (const wake of waiting.get(project) ?? []) wake()
+      waiting.delete(project)
+    }
+    work()
+  }
+
+  /** Waits for what is pending of a project, though not for long. */
+  async function settled(project: string, ms: number): Promise<void> {
+    if (!lanes.has(project)) return
+    const done = new Promise<void>(resolve => {
+      waiting.set(project, [...(waiting.get(project) ?? []), resolve])
+    })
+    await Promise.race([done, sleep(ms, undefined, { ref: false })])
+  }
+
+  /** Finishes what is pending within a time; gives how many jobs are left undone. */
+  async function close(): Promise<number> {
+    const end = Date.now() + CLOSE_MS
+    while (size > 0 && Date.now() < end) await sleep(10)
+    const left = size
+    lanes.clear()
+    ready.length = 0
+    return left
+  }
+
+  return { add, settled, close }
+}

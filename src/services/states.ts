@@ -1,0 +1,111 @@
+import type { Dynamo } from '../dynamo/client.js'
+import type { Item } from '../dynamo/values.js'
+import { type Amendment, amended, attempt, stillAs } from '../dynamo/write.js'
+import { lifeAt, type RealtimeEntities } from '../entities/realtime.js'
+import { etagOf, tagsOf } from '../etag.js'
+import { Problem } from '../problems.js'
+import type { Preconditions } from './context.js'
+import type { RealtimeContext, StateView } from './realtime-events.js'
+import { assertFuture, secondsOf } from './ttl.js'
+
+export const stateNotFound = (name: string) => new Problem('state-not-found', `There is no state ${name}`)
+
+/**
+ * A state's entity tag: its version and time, which a write can demand of DynamoDB without reading first, and a hash,
+ * so that a reader also sees what others changed without counting it.
+ */
+export function stateTag(state: StateView): string {
+  const hash = etagOf(state).slice(1, -1)
+  return `"${state.version}/${encodeURIComponent(state.updatedAt ?? '')}/${hash}"`
+}
+
+const TAG = /^"(\d{1,15})\/([^/"]*)\/[\w-]{27}"$/
+
+/** The actions on states. */
+export function stateActions(dynamo: Dynamo, { entities: { state } }: RealtimeEntities, context: RealtimeContext) {
+  const { now, publish } = context
+
+  const present = ({ value = null, version = 0, ...item }: Omit<StateView, 'value' | 'version'> & Item): StateView => ({
+    name: item.name,
+    value,
+    version: version as number,
+    ...(item.updatedAt === undefined ? {} : { updatedAt: item.updatedAt }),
+    ...(item.ttl === undefined ? {} : { ttl: item.ttl })
+  })
+  /** An image that a write gave back; nothing if it has expired. */
+  const parse = (image: Item | undefined) => {
+    const { data } = image ? state.parse({ Item: image as never }) : { data: null }
+    return data ? present(data as StateView & Item) : undefined
+  }
+
+  async function findState(name: string): Promise<StateView | undefined> {
+    const { data } = await state.get({ name }).go({ consistent: true })
+    return data ? present(data as StateView & Item) : undefined
+  }
+
+  async function getState(name: string): Promise<StateView> {
+    const found = await findState(name)
+    if (!found) throw stateNotFound(name)
+    return found
+  }
+
+  /** The condition that If-Match or If-None-Match puts on a write. */
+  async function demanded(name: string, { ifMatch, ifNoneMatch }: Preconditions): Promise<Amendment[]> {
+    const { isLive, isGone, ...life } = lifeAt(secondsOf(now))
+    if (ifNoneMatch !== undefined) return [{ condition: isGone, ...life }]
+    if (ifMatch === undefined) return []
+    const live = { condition: isLive, ...life }
+    if (ifMatch.trim() === '*') return [live]
+    const tags = tagsOf(ifMatch)
+    const known = tags.map(tag => TAG.exec(tag)).filter(match => match !== null)
+    if (known.some(([, version]) => version === '0')) return [live, await demandUnversioned(name, tags)]
+    if (known.length === 0) throw new Problem('precondition-failed')
+    return [live, demandVersions(known.map(([, version, at]) => [Number(version), decodeURIComponent(at ?? '')]))]
+  }
+
+  function demandVersions(wanted: [version: number, updatedAt: string][]): Amendment {
+    return {
+      condition: wanted.map((_, i) => `#version = :version${i} AND #updatedAt = :at${i}`).join(' OR '),
+      names: { '#version': 'version', '#updatedAt': 'updatedAt' },
+      values: Object.fromEntries(wanted.flatMap(([v, at], i) => [[`:version${i}`, v] as const, [`:at${i}`, at]]))
+    }
+  }
+
+  /** A state of others has no version to demand: it is read, and must still be the same when it is written. */
+  async function demandUnversioned(name: string, tags: string[]): Promise<Amendment> {
+    const { data } = await state.get({ name }).go({ consistent: true })
+    if (!data || !tags.includes(stateTag(present(data as StateView & Item)))) throw new Problem('precondition-failed')
+    return stillAs(data, ['value', 'version', 'updatedAt', 'ttl'])
+  }
+
+  /** One update: the version goes up by one, also over an expired state that is still stored. */
+  async function setState(name: string, { value, ttl }: { value: unknown; ttl?: number }, demands: Preconditions = {}) {
+    assertFuture(ttl, now)
+    const updatedAt = new Date(now()).toISOString()
+    const counted = {
+      set: '#version = if_not_exists(#version, :zero) + :one',
+      names: { '#version': 'version' },
+      values: { ':zero': 0, ':one': 1 },
+      remove: ttl === undefined ? ['ttl'] : []
+    }
+    const params = state.upsert({ name, value, updatedAt, ttl }).params({ response: 'all_old' })
+    const update = amended(params, counted, ...(await demanded(name, demands)))
+    const { rejected, before } = await attempt(dynamo, 'UpdateItem', update)
+    if (rejected) throw new Problem('precondition-failed')
+    const version = (typeof before?.version === 'number' ? before.version : 0) + 1
+    const written: StateView = present({ name, value, version, updatedAt, ttl })
+    const created = parse(before) === undefined
+    publish({ kind: 'set', state: written, created })
+    return { created, state: written }
+  }
+
+  async function deleteState(name: string, { ifMatch }: Preconditions = {}): Promise<void> {
+    const conditions = await demanded(name, { ifMatch: ifMatch ?? '*' })
+    const params = amended(state.delete({ name }).params(), ...conditions)
+    const { rejected, before } = await attempt(dynamo, 'DeleteItem', params)
+    if (rejected) throw parse(before) ? new Problem('precondition-failed') : stateNotFound(name)
+    publish({ kind: 'deleted', name })
+  }
+
+  return { findState, getState, setState, deleteState }
+}

@@ -1,0 +1,17 @@
+import t from 'tap'
+import { start } from './helpers.js'
+import { inconsistencies, raceAliases, raceDeletions } from './hosting-races.js'
+
+const started = await start(t, { domains: ['hosting'] })
+
+t.test('64 callers and three aliases, for a moment', async t => {
+  const { answers, wrong } = await raceAliases(started, { callers: 64, ms: 1500 })
+  t.comment(answers)
+  t.strictSame(wrong, [])
+  for (const success of ['create 201', 'move 200', 'delete 204']) t.ok(answers[success], `${success} happened`)
+})
+
+t.test('no alias comes while its deployment goes', async t => {
+  t.strictSame(await raceDeletions(started, { rounds: 4, callers: 12 }), [])
+  t.strictSame(await inconsistencies(started), [])
+})

@@ -1,0 +1,155 @@
+import t from 'tap'
+import { listen, openEvents, openSocket, until } from './live-helpers.js'
+
+t.test('what one sets, the others get', async t => {
+  const { url, api, raw } = await listen(t)
+  const [ann, bob] = await Promise.all([openSocket(url, '?userId=ann'), openSocket(url, '?userId=bob')])
+  const subscribed = await ann.call('subscribe', 'lobby/score')
+  t.match(subscribed, { type: 'ok', name: 'lobby/score', connectionId: /^live-[0-9a-f]{32}$/ })
+  await bob.call('subscribe', 'lobby/score')
+
+  t.match(await bob.call('set', 'lobby/score', { value: null }), { type: 'ok', version: 1 })
+  t.match(await ann.value('lobby/score', 1), { value: null }, 'through a socket')
+  await api.put('/v1/states/lobby%2Fscore', { value: { home: 2 } })
+  t.match(await ann.value('lobby/score', 2), { value: { home: 2 } }, 'through REST')
+  await bob.value('lobby/score', 2)
+  t.match(await ann.call('get', 'lobby/score'), { type: 'ok', value: { home: 2 }, version: 2 })
+  t.match(await ann.call('get', 'none'), { type: 'error', code: 'state-not-found', status: 404 })
+
+  t.match((await api.get('/v1/users/ann/connections')).json().items, [{ connectionId: subscribed.connectionId }])
+  const listed = (await api.get('/v1/states/lobby%2Fscore/subscriptions')).json().items
+  t.equal(listed.length, 2, 'a socket’s subscriptions are items')
+  t.ok(listed.every((item: { ttl?: number }) => (item.ttl ?? 0) > Date.now() / 1000))
+
+  t.match(await bob.call('unsubscribe', 'lobby/score'), { type: 'ok' })
+  t.match(await bob.call('unsubscribe', 'lobby/score'), { type: 'error', code: 'subscription-not-found' })
+  await api.delete('/v1/states/lobby%2Fscore')
+  await ann.find(({ type, name }) => type === 'deleted' && name === 'lobby/score', 'the end of the state')
+  await api.put('/v1/states/lobby%2Fscore', { value: 'anew' })
+  await until('the state’s next life', () => ann.values('lobby/score').at(-1)?.value === 'anew')
+  t.strictSame(
+    ann.values('lobby/score').map(({ version }) => version),
+    [1, 2, 1]
+  )
+  t.equal(bob.values('lobby/score').length, 2, 'nothing after the end of a subscription')
+
+  ann.close()
+  await until(
+    'the end of the connection',
+    async () => (await api.get('/v1/users/ann/connections')).json().items.length === 0
+  )
+  const items = async () => raw.query('realtime', 'state#lobby/score')
+  await until('its subscriptions’ end', async () => (await items()).every(({ status }) => status !== 'subscribed'))
+  const item = (await items()).find(({ connectionId }) => connectionId === subscribed.connectionId)
+  t.match(item, { status: 'unsubscribed', reason: 'connection closed' })
+})
+
+t.test('since: the present value, if it is another', async t => {
+  const { url, api } = await listen(t)
+  for (const value of [1, 2, 3]) await api.put('/v1/states/a', { value })
+  const socket = await openSocket(url)
+  await socket.call('subscribe', 'a', { since: 3 })
+  await socket.call('subscribe', 'b', { since: 1 })
+  await socket.find(({ type, name }) => type === 'deleted' && name === 'b', 'that b is gone')
+  t.equal(socket.values('a').length, 0, 'it has version 3')
+  await api.put('/v1/states/a', { value: 4 })
+  await socket.value('a', 4)
+  await socket.call('subscribe', 'a', { since: 2 })
+  await until('the value again', () => socket.values('a').length === 2)
+  await api.delete('/v1/states/a')
+  await api.put('/v1/states/a', { value: 'anew' })
+  const other = await openSocket(url)
+  await other.call('subscribe', 'a', { since: 4 })
+  t.match(await other.value('a', 1), { value: 'anew' }, 'a lower version is of another life')
+})
+
+t.test('a state’s end by ttl is told', async t => {
+  const clock = { now: Date.now() }
+  const { url, api } = await listen(t, { now: () => clock.now })
+  const socket = await openSocket(url)
+  await socket.call('subscribe', 'e')
+  await api.put('/v1/states/e', { value: 1, ttl: Math.floor(clock.now / 1000) + 5 })
+  await socket.value('e', 1)
+  clock.now += 6_000
+  await socket.find(({ type }) => type === 'deleted', 'the end of the state')
+  await api.put('/v1/states/e', { value: 2 })
+  await until('its next life', () => socket.values('e').at(-1)?.value === 2)
+  t.strictSame(
+    socket.messages.filter(({ type }) => type !== 'ok').map(({ type, value }) => [type, value]),
+    [
+      ['value', 1],
+      ['deleted', undefined],
+      ['value', 2]
+    ]
+  )
+})
+
+t.test('REST acts on sockets, too', async t => {
+  const { url, api } = await listen(t)
+  const socket = await openSocket(url)
+  const { connectionId } = await socket.call('subscribe', 'a')
+  await api.put('/v1/states/b', { value: 'b' })
+  t.equal((await api.put(`/v1/states/b/subscriptions/${connectionId}`)).statusCode, 201)
+  await socket.value('b', 1)
+  await api.delete(`/v1/states/b/subscriptions/${connectionId}`)
+  await api.put('/v1/states/b', { value: 'b2' })
+  await api.put('/v1/states/a', { value: 'a' })
+  await socket.value('a', 1)
+  t.equal(socket.values('b').length, 1)
+  t.equal((await api.delete(`/v1/connections/${connectionId}`)).statusCode, 204)
+  t.match(await socket.closed, { code: 4001 })
+})
+
+t.test('server-sent events', async t => {
+  const { url, api } = await listen(t)
+  await api.put('/v1/states/s', { value: 'line\nbreak' })
+  const first = await openEvents(url, 's')
+  t.match(first.response.headers.get('content-type'), /^text\/event-stream/)
+  t.equal(first.response.headers.get('cache-control'), 'no-store')
+  t.ok(first.response.headers.get('content-security-policy'), 'the headers of all answers')
+  await until('the present value', () => first.events.some(({ id }) => id === '1'))
+  t.match(first.events, [{ retry: '1000' }, { id: '1', event: 'value', data: { value: 'line\nbreak', version: 1 } }])
+  const second = await openEvents(url, 's', { 'last-event-id': '1' })
+  await api.put('/v1/states/s', { value: 2 })
+  await until('the new value', () => second.events.some(({ id }) => id === '2'))
+  t.strictSame(second.events.map(({ id }) => id).filter(Boolean), ['2'], 'not what it has')
+  await api.delete('/v1/states/s')
+  await until('the end', () => first.events.some(({ event }) => event === 'deleted'))
+  t.equal((await api.get('/v1/states/s/subscriptions')).json().items.length, 2)
+  first.close()
+  await until('one subscription', async () => (await api.get('/v1/states/s/subscriptions')).json().items.length === 1)
+  const refused = await fetch(`${url}/v1/states/s/events`, { headers: { 'last-event-id': 'x' } })
+  t.equal(refused.status, 400)
+  second.close()
+})
+
+t.test('a stopping server says so, and leaves nothing active', async t => {
+  const { url, app, raw } = await listen(t)
+  const socket = await openSocket(url)
+  await socket.call('subscribe', 'a')
+  const events = await openEvents(url, 'a')
+  await app.close()
+  t.match(await socket.closed, { code: 1001 })
+  await until('the end of the stream', events.isEnded)
+  const items = await raw.all('realtime')
+  t.equal(items.length, 2)
+  t.ok(items.every(({ status }) => status === 'unsubscribed'))
+})
+
+t.test('metrics', async t => {
+  const { url, api } = await listen(t)
+  const socket = await openSocket(url)
+  await socket.call('subscribe', 'a')
+  await socket.call('set', 'a', { value: 1 })
+  await socket.value('a', 1)
+  const { body } = await api.get('/metrics')
+  for (const line of [
+    'quintet_live_connections 1',
+    'quintet_live_subscriptions 1',
+    'quintet_live_messages_total{direction="in"} 2',
+    'quintet_live_messages_total{direction="out"} 1',
+    'quintet_live_lag_seconds_count 1'
+  ]) {
+    t.ok(body.includes(line), line)
+  }
+})

@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { status } from '../src/migrate/status.js'
+import { callers, type Started, start, type Test, walk } from './helpers.js'
+import { collect, startMigration } from './migration-helpers.js'
+import { startPostgres } from './postgres.js'
+
+const server = await startPostgres(t)
+const repository = 'https://example.com/one'
+
+/** An app in a phase, on the DynamoDB of a migration that a door stands before. */
+async function phases(t: Test) {
+  const migration = await startMigration(t, server)
+  const begin = async (store: string, more: { now?: () => number } = {}) => {
+    const log: string[] = []
+    const env = {
+      DYNAMODB: migration.endpoint,
+      PROJECTS_STORE: store,
+      PROJECTS_POSTGRES_URL: migration.postgres.urlWithoutPassword,
+      PGPASSWORD: migration.postgres.password,
+      CURSOR_KEY: 'one'
+    }
+    return { ...(await start(t, { domains: ['projects'], env, log, now: more.now })), log }
+  }
+  return { ...migration, begin }
+}
+
+async function metric({ app }: Started, name: string): Promise<number> {
+  const { body } = await callers(app).get('/metrics')
+  const [, value] = new RegExp(`^quintet_migration_${name.replace(/[{}]/g, '\\$&')} (.+)$`, 'm').exec(body) ?? []
+  return Number(value)
+}
+
+/** Waits until nothing is left to be done behind the callers' backs. */
+async function settled(started: Started): Promise<void> {
+  while ((await metric(started, 'pending')) > 0) await sleep(5)
+}
+
+t.test('postgres+shadow: PostgreSQL answers, and DynamoDB has the same a moment later', async t => {
+  const { begin, postgres, raw, verify } = await phases(t)
+  const started = await begin('postgres+shadow')
+  const { api } = started
+  const { rows } = await postgres.admin.query('SELECT count(*)::int AS n FROM projects')
+  t.equal(rows[0].n, 0)
+
+  t.equal((await api.post('/v1/projects', { name: 'proj1', repository })).statusCode, 201)
+  t.match((await api.post('/v1/projects', { name: 'proj1', repository })).json(), {
+    status: 409,
+    code: 'project-exists'
+  })
+  t.strictSame((await api.get('/v1/projects/proj1')).json(), { name: 'proj1', repository })
+  const { etag } = (await api.get('/v1/projects/proj1')).headers
+  const change = { repository: 'git@example.com:two.git' }
+  t.equal((await api.patch('/v1/projects/proj1', change, { 'if-match': '"other"' })).statusCode, 412)
+  t.equal((await api.patch('/v1/projects/proj1', change, { 'if-match': String(etag) })).statusCode, 200)
+  t.equal((await api.patch('/v1/projects/nosuch1', change)).statusCode, 404)
+
+  const made = (await api.post('/v1/projects/proj1/tokens', { expiresInDays: 3 })).json()
+  t.match((await api.post('/v1/projects/nosuch1/tokens', {})).json(), { code: 'project-not-found' })
+  t.match((await api.post('/v1/projects/proj1/tokens/introspect', { token: made.token })).json(), {
+    active: true,
+    tokenId: made.tokenId
+  })
+  const rotated = (await api.post(`/v1/projects/proj1/tokens/${made.tokenId}/rotate`, { graceSeconds: 0 })).json()
+  t.match((await api.post('/v1/projects/proj1/tokens/introspect', { token: made.token })).json(), { active: false })
+  t.match((await api.post('/v1/projects/proj1/tokens/introspect', { token: rotated.token })).json(), { active: true })
+  t.match((await api.get(`/v1/projects/proj1/tokens/${made.tokenId}`)).json(), { active: false })
+  t.equal((await api.get('/v1/projects/proj1/tokens/nosuch')).json().code, 'token-not-found')
+  t.equal((await api.put('/v1/projects/proj1/targets/prod', { type: 'x', properties: {} })).statusCode, 201)
+
+  for (let i = 0; i < 7; i++) await api.post('/v1/projects/proj1/tokens', {})
+  const listed = await walk(api, '/v1/projects/proj1/tokens?limit=2')
+  t.equal(listed.length, 9)
+  t.strictSame(
+    listed,
+    [...listed].sort((a, b) => (String(a.tokenId) < String(b.tokenId) ? -1 : 1))
+  )
+  t.equal((await api.delete(`/v1/projects/proj1/tokens/${listed[0]?.tokenId}`)).statusCode, 204)
+  t.equal((await api.delete(`/v1/projects/proj1/tokens/${listed[0]?.tokenId}`)).statusCode, 404)
+  const overview = (await api.get('/v1/projects/proj1/overview')).json()
+  t.match(overview, { project: { name: 'proj1', ...change }, targets: [{ name: 'prod' }] })
+  t.equal(overview.tokens.length, 8)
+
+  await settled(started)
+  t.equal((await verify()).code, 0, 'both sides are the same')
+  t.equal((await raw.all('projects')).length, 10, 'project, tokens and target')
+  t.equal((await api.delete('/v1/projects/proj1')).statusCode, 204)
+  await settled(started)
+  t.strictSame(await raw.all('projects'), [])
+  t.equal((await postgres.admin.query('SELECT FROM tokens')).rowCount, 0)
+  t.equal((await api.delete('/v1/projects/proj1')).statusCode, 204, 'idempotent')
+  t.equal(await metric(started, 'shadow_writes_total{outcome="failed"}'), 0)
+})
+
+t.test('what was only in PostgreSQL comes over when it is needed', async t => {
+  const { begin, postgres, raw } = await phases(t)
+  await postgres.admin.query("INSERT INTO projects VALUES ('old-one', $1)", [repository])
+  const created = '2022-02-02 18:01:49.345261+00'
+  await postgres.admin.query("INSERT INTO tokens VALUES ('tkn-old', $1, 'old-one', $1)", [created])
+  const started = await begin('postgres+shadow')
+  t.match((await started.api.get('/v1/projects/old-one/tokens/tkn-old')).json(), {
+    createdAt: '2022-02-02T18:01:49.345261Z'
+  })
+  t.equal((await started.api.put('/v1/projects/old-one/targets/prod', { type: 'x', properties: {} })).statusCode, 201)
+  t.equal((await started.api.post('/v1/projects/old-one/tokens', {})).statusCode, 201)
+  await settled(started)
+  t.match(await raw.get('projects', 'PROJECT#old-one', 'METADATA'), { repository })
+  t.equal((await started.api.put('/v1/projects/nosuch1/targets/prod', { type: 'x', properties: {} })).statusCode, 404)
+})
+
+t.test('DynamoDB may be away for a moment: no caller notices, and the writes arrive when it is back', async t => {
+  const { begin, door, postgres } = await phases(t)
+  const started = await begin('postgres+shadow')
+  door.before = async () => {
+    throw new Error('away')
+  }
+  const before = performance.now()
+  for (let i = 0; i < 20; i++)
+    t.equal((await started.api.post('/v1/projects', { name: `proj${i}`, repository })).statusCode, 201)
+  t.ok(performance.now() - before < 5000, 'and none waited')
+  t.equal((await postgres.admin.query('SELECT FROM projects')).rowCount, 20)
+  t.equal(await metric(started, 'pending'), 20)
+  delete door.before
+  await settled(started)
+  t.equal(await metric(started, 'shadow_writes_total{outcome="written"}'), 20, 'they were tried again')
+})
+
+t.test('postgres+compare: differences are logged without secrets, counted, and decide on the cut-over', async t => {
+  const { begin, raw, migrate } = await phases(t)
+  const started = await begin('postgres+compare')
+  const { api, app, log } = started
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const ask = async (since?: number) => {
+    const { lines, output } = collect()
+    return { code: await status([url], since, output), stdout: lines.join('\n') }
+  }
+  const first = await migrate(['status', '--url', url])
+  t.match(first, { code: 1, stdout: /nothing has been compared yet/ })
+
+  await api.post('/v1/projects', { name: 'proj1', repository })
+  const made = (await api.post('/v1/projects/proj1/tokens', {})).json()
+  for (const path of ['', '/overview', '/tokens', `/tokens/${made.tokenId}`])
+    t.equal((await api.get(`/v1/projects/proj1${path}`)).statusCode, 200)
+  await settled(started)
+  t.equal(await metric(started, 'comparisons_total{outcome="same"}'), 4)
+  t.equal(await metric(started, 'comparisons_total{outcome="different"}'), 0)
+  t.match(await ask(), { code: 0, stdout: /no difference and no lost write since .*\nCut-over is safe/ })
+
+  const metadata = await raw.get('projects', 'PROJECT#proj1', 'METADATA')
+  await raw.put('projects', { ...metadata, repository: 'https://me:hunter2@example.com/other' })
+  await raw.put('projects', { pk: 'PROJECT#proj1', sk: 'TOKEN#zzz', created_at: 'x', expires_at: 'y' })
+  t.strictSame((await api.get('/v1/projects/proj1')).json(), { name: 'proj1', repository }, 'PostgreSQL answers')
+  t.equal((await api.get('/v1/projects/proj1/tokens')).json().items.length, 1)
+  await settled(started)
+  t.equal(await metric(started, 'comparisons_total{outcome="different"}'), 2)
+  const told = log.filter(line => line.includes('DynamoDB differs'))
+  t.equal(told.length, 2)
+  t.match(told.join(), /"field":"repository".*"dynamo":"https:\/\/me:\*\*\*@example.com\/other"/)
+  t.match(told.join(), /"kind":"extra".*"tokenId":"zzz"/)
+  t.notMatch(log.join(), /hunter2|se cret|se%20cret/)
+  t.notMatch(log.join(), new RegExp(made.token.split('.')[3]), 'no secret of a token')
+  t.match(await ask(), { code: 1, stdout: /a difference was found at/ })
+  const soon = Date.now() + 1
+  await sleep(2)
+  t.match(await ask(soon), { code: 0, stdout: /Cut-over is safe/ }, 'none since then')
+  t.match(await ask(Date.parse('2020-01-01')), { code: 1, stdout: /knows nothing of the time before/ })
+
+  await api.delete('/v1/projects/proj1/tokens/zzz')
+  await api.patch('/v1/projects/proj1', { repository })
+  await settled(started)
+  await api.get('/v1/projects/proj1/overview')
+  await settled(started)
+  t.equal(await metric(started, 'comparisons_total{outcome="different"}'), 2, 'both were mended')
+})
+
+t.test('PostgreSQL away is 503, and not ready', async t => {
+  const { begin } = await phases(t)
+  const { api } = await begin('postgres+shadow')
+  t.equal((await api.get('/readyz')).statusCode, 200)
+  await server.stop()
+  t.match((await api.get('/v1/projects/proj1')).json(), { status: 503, code: 'database-unavailable' })
+  await sleep(1000)
+  t.match((await api.get('/readyz')).json(), { differences: [/PostgreSQL cannot be asked/] })
+})

@@ -1,0 +1,13 @@
+import t from 'tap'
+import { campaign, flatMemory } from './migration-helpers.js'
+import { startPostgres } from './postgres.js'
+
+const server = await startPostgres(t)
+
+t.test('dump, load with kills, verify with planted differences', async t => {
+  await campaign(t, server, { projects: 200, tokensEach: 5, kills: 2 })
+})
+
+t.test('one project with many tokens', async t => {
+  await flatMemory(t, server, 1000)
+})

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { shadowQueue } from '../src/services/shadow-queue.js'
+
+t.test(
+  'jobs of one project run in order, those of several side by side, and no more than there is room for',
+  async t => {
+    let pending = 0
+    const queue = shadowQueue({
+      limit: 6,
+      atOnce: 2,
+      pending(change) {
+        pending += change
+      }
+    })
+    const done: string[] = []
+    let running = 0
+    let most = 0
+    const job = (name: string, ms: number) => async () => {
+      running += 1
+      most = Math.max(most, running)
+      await sleep(ms)
+      done.push(name)
+      running -= 1
+    }
+    const taken = [
+      queue.add('a', job('a1', 30)),
+      queue.add('a', job('a2', 0)),
+      queue.add('b', job('b1', 0)),
+      queue.add('b', job('b2', 0)),
+      queue.add('c', job('c1', 0)),
+      queue.add('c', job('c2', 0)),
+      queue.add('d', job('d1', 0))
+    ]
+    t.strictSame(taken, [true, true, true, true, true, true, false], 'the seventh finds no room')
+    t.equal(pending, 6)
+    await queue.settled('a', 5)
+    t.notOk(done.includes('a1'), 'waiting has an end')
+    await queue.settled('a', 5000)
+    t.strictSame(
+      done.filter(name => name.startsWith('a')),
+      ['a1', 'a2']
+    )
+    t.equal(await queue.close(), 0, 'nothing is left')
+    t.equal(done.length, 6)
+    t.equal(most, 2)
+    t.equal(pending, 0)
+    t.strictSame(
+      done.filter(name => name.startsWith('b')),
+      ['b1', 'b2']
+    )
+  }
+)
