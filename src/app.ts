@@ -39,6 +39,8 @@ export interface AppOptions {
   database: Database
   metrics: Metrics
   logger?: FastifyServerOptions['logger']
+  /** Whether the page of the documentation is served; the document itself always is. */
+  docsPage?: boolean
   /** Time and randomness, for tests that hold them still. */
   now?: () => number
   random?: (size: number) => Buffer
@@ -83,7 +85,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addValidation(app)
   addEtags(app)
   if (config.metrics) metrics.attach(app)
-  await addDocs(app)
+  await addDocs(app, options.docsPage ?? true)
   const checks = [database.differences]
   addHealth(app, async () => (await Promise.all(checks.map(check => check()))).flat(), now)
 

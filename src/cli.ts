@@ -1,13 +1,16 @@
 #!/usr/bin/env node
 import { type Config, InvalidConfig, readConfig } from './config.js'
 import { openDatabase } from './dynamo/database.js'
+import { explain } from './dynamo/explain.js'
 import { createTable, tableDifferences, tableWarnings } from './dynamo/schema.js'
 import { tablesOf } from './dynamo/tables.js'
+import { INFRA_USAGE, infraCommands } from './infra/commands.js'
 import { MIGRATE_USAGE, migrateCommands, WrongUsage } from './migrate/commands.js'
 
 const USAGE = `Usage:
   quintet tables create   creates the tables that are missing where DYNAMODB points
   quintet tables check    compares the tables there with the declared ones; exit code 1 if they differ
+${INFRA_USAGE}
 ${MIGRATE_USAGE}
 
 DYNAMODB, DOMAINS and the names of tables are taken from the environment, as the server does.`
@@ -27,6 +30,7 @@ const commands: Record<string, Record<string, (words: string[], context: Context
 }
 
 async function run([group = '', name = '', ...words]: string[]): Promise<number> {
+  if (group === 'tables' && Object.hasOwn(infraCommands, name)) return infraCommands[name]?.(words, process.env) ?? 2
   const command =
     Object.hasOwn(commands, group) && Object.hasOwn(commands[group] ?? {}, name) && commands[group]?.[name]
   if (!command) throw new WrongUsage()
@@ -60,7 +64,8 @@ async function tables(command: 'create' | 'check', words: string[], config: Conf
 try {
   process.exitCode = await run(process.argv.slice(2))
 } catch (error) {
-  const lines = error instanceof InvalidConfig ? error.lines : [messageOf(error)]
+  const describe = process.argv[2] === 'tables' ? explain : messageOf
+  const lines = error instanceof InvalidConfig ? error.lines : [describe(error)]
   for (const line of lines.filter(Boolean)) console.error(`quintet: ${line}`)
   if (error instanceof WrongUsage) console.error(USAGE)
   process.exitCode = error instanceof WrongUsage ? 2 : 1

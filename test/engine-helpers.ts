@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,21 +8,39 @@ import { type Engine, type EngineOptions, openEngine } from '../src/dynamo/engin
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
 
+/** Whether the tests run against DynamoDB Local; where it differs is listed in docs/engines.md. */
+export const isLocal = process.env.TEST_DYNAMODB !== undefined
+
 /** The real AWS client, on an engine of this process or on an endpoint. */
-export const connect = (to: Engine | string) =>
+export const connect = (to: Engine | string, accessKeyId = 'test') =>
   new DynamoDBClient({
     region: 'us-east-1',
-    credentials,
+    credentials: { ...credentials, accessKeyId },
     maxAttempts: 1,
     ...(typeof to === 'string' ? { endpoint: to } : { requestHandler: to.requestHandler() })
   })
 
-/** An engine and its client, for one test. */
+/**
+ * An engine and its client, for one test. Where TEST_DYNAMODB names another engine, a test without options is about
+ * what any DynamoDB does and runs there, in a database of its own: DynamoDB Local keeps one for each access key.
+ */
 export async function start(t: Test, options?: EngineOptions) {
+  if (process.env.TEST_DYNAMODB && !options) return startOutside(t, process.env.TEST_DYNAMODB)
   const engine = await openEngine(options)
   const client = connect(engine)
   t.teardown(() => engine.close())
   return { engine, client }
+}
+
+function startOutside(t: Test, url: string) {
+  const client = connect(url, randomBytes(10).toString('hex'))
+  t.teardown(() => client.destroy())
+  return {
+    client,
+    get engine(): Engine {
+      throw new Error('a test that uses the engine itself starts it with options')
+    }
+  }
 }
 
 /** A folder that goes with the test. */

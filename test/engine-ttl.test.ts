@@ -145,7 +145,7 @@ t.test('removals of a table without a stream are not kept; those of a day ago ar
 })
 
 t.test('the sweeper sweeps by itself', async t => {
-  const { client, engine } = await start(t)
+  const { client, engine } = await start(t, {})
   await client.send(new CreateTableCommand({ ...plain(), ...withStream }))
   await client.send(ttl('expires'))
   const heard: Expired[] = []

@@ -23,7 +23,7 @@ import t from 'tap'
 import { openDatabase } from '../src/dynamo/engine/database.js'
 import { keys } from '../src/dynamo/engine/rows.js'
 import type { Table } from '../src/dynamo/engine/types.js'
-import { connect, folder, pairs, plain, start } from './engine-helpers.js'
+import { connect, folder, isLocal, pairs, plain, start } from './engine-helpers.js'
 
 const item = (pk: string, sk: string, more = {}) => ({ pk: { S: pk }, sk: { S: sk }, ...more })
 
@@ -112,7 +112,7 @@ t.test('batches write and read many items', async t => {
   t.equal(Responses?.pairs?.length, 24)
 })
 
-t.test('tables are tagged, changed and deleted with all they hold', async t => {
+t.test('tables are tagged, changed and deleted with all they hold', { skip: isLocal && 'it has no tags' }, async t => {
   const { client } = await start(t)
   const { TableDescription } = await client.send(new CreateTableCommand(pairs()))
   const ResourceArn = TableDescription?.TableArn
@@ -213,7 +213,7 @@ t.test('two engines in one process do not see each other', async t => {
 })
 
 t.test('a client over HTTP gets the same answers', async t => {
-  const { engine } = await start(t)
+  const { engine } = await start(t, {})
   const { url } = await engine.listen(0)
   const client = connect(url)
   t.teardown(() => client.destroy())

@@ -16,6 +16,8 @@ import type { DynamoRequest } from '../src/dynamo/client.js'
 import { type Database, openDatabase } from '../src/dynamo/database.js'
 import { type Domain, type TableId, tables } from '../src/dynamo/tables.js'
 import { createMetrics } from '../src/plugins/metrics.js'
+import { anonymous, freshNames, openOutside, outsideEndpoint } from './outside.js'
+import { type Asked, police } from './policed.js'
 import { shuffling } from './shuffle.js'
 
 type Item = Record<string, unknown>
@@ -32,9 +34,10 @@ export interface StartOptions {
   log?: string[]
 }
 
-/** An app on a fresh engine in memory, or on what `env.DYNAMODB` names; ended with the test. */
+/** An app on a fresh engine in memory, or on what `env.DYNAMODB` or TEST_DYNAMODB names; ended with the test. */
 export async function start(t: Test, options: StartOptions = {}) {
-  const env = { EMBEDDED_DATA: 'memory', LOG_LEVEL: 'debug', ...options.env }
+  const outside = outsideEndpoint(options.env)
+  const env = { EMBEDDED_DATA: 'memory', LOG_LEVEL: 'debug', ...(outside ? freshNames() : {}), ...options.env }
   if (options.env?.DYNAMODB && options.env.DYNAMODB !== 'embedded') delete (env as Record<string, string>).EMBEDDED_DATA
   const config = readConfig({ ...env, ...(options.domains ? { DOMAINS: options.domains.join(',') } : {}) })
   const metrics = createMetrics()
@@ -43,7 +46,12 @@ export async function start(t: Test, options: StartOptions = {}) {
     metrics.observe(request)
     seen.push(request)
   }
-  const { database, shuffled } = shuffling(await openDatabase(config, observe, options.now))
+  const opened = outside
+    ? await openOutside(t, outside, config, observe, options.now)
+    : await openDatabase(config, observe, options.now)
+  const asked: Asked[] = []
+  police(t, opened, config, one => void asked.push(one))
+  const { database, shuffled } = shuffling(opened)
   const logger = options.log
     ? { level: 'debug', stream: { write: (line: string) => options.log?.push(line) } }
     : undefined
@@ -59,8 +67,9 @@ export async function start(t: Test, options: StartOptions = {}) {
     metrics,
     seen,
     shuffled,
+    asked,
     api: callers(app),
-    raw: rawAccess(database, config.tables),
+    raw: rawAccess(database, config.tables, outside ?? options.env?.DYNAMODB),
     ...counting(seen)
   }
 }
@@ -100,14 +109,11 @@ function counting(seen: DynamoRequest[]) {
 }
 
 /** The tables as the plain SDK sees them. */
-function rawAccess(database: Database, names: Record<TableId, string>) {
-  const send = database.engine
-    ? new DynamoDBClient({
-        region: 'us-east-1',
-        credentials: { accessKeyId: 'raw', secretAccessKey: 'raw' },
-        requestHandler: database.engine.requestHandler()
-      })
-    : database.dynamo('projects').client
+function rawAccess({ engine }: Database, names: Record<TableId, string>, endpoint?: string) {
+  const send = new DynamoDBClient({
+    ...anonymous,
+    ...(engine ? { requestHandler: engine.requestHandler() } : { endpoint })
+  })
   const keyOf = (table: TableId, hash: string, range: string) => ({
     [tables[table].hash]: hash,
     [tables[table].range]: range

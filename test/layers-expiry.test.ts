@@ -9,6 +9,9 @@ import { type Started, start } from './helpers.js'
 import { arn, at, publish } from './layers-helpers.js'
 import { persist, startBus, startLambda } from './layers-standins.js'
 
+/** The engine's own sweeper and what it tells: these tests are about the embedded engine. */
+const embedded = { EMBEDDED_DATA: 'memory' }
+
 const NOW = Date.parse('2026-03-01T00:00:00.000Z')
 const REMOVED = '2026-03-01T00:00:00.000Z'
 const STREAM = 'arn:aws:dynamodb:us-east-1:123456789012:table/layers/stream/2026-01-01T00:00:00.000'
@@ -63,7 +66,7 @@ function handlers(started: Started, lambda: Awaited<ReturnType<typeof startLambd
 t.test('embedded: a deprecated layer expires, and comes back as deleted', async t => {
   const log: string[] = []
   const env = { LAYER_EXPIRY_DAYS: '0.00002' }
-  const started = await start(t, { domains: ['layers'], log, env })
+  const started = await start(t, { domains: ['layers'], log, env: { ...embedded, ...env } })
   const { api, raw } = started
   await publish(started, 1)
   const before = await raw.get('layers', pk(), 'lyrVrsn#v1')
@@ -90,7 +93,7 @@ t.test('embedded: a deprecated layer expires, and comes back as deleted', async 
 
 t.test('embedded: what can never be handled is reported, and keeps nothing else', async t => {
   const log: string[] = []
-  const { raw, database } = await start(t, { domains: ['layers'], now: () => NOW, log })
+  const { raw, database } = await start(t, { domains: ['layers'], now: () => NOW, log, env: embedded })
   await raw.put('layers', row(1, { arn: 'not an arn' }))
   await raw.put('layers', row(2))
   await database.engine?.sweep()
@@ -124,7 +127,7 @@ t.test('only what TTL removed goes to the bus', async t => {
 })
 
 t.test('a delete by hand makes no event in the embedded engine either', async t => {
-  const { raw, database } = await start(t, { domains: ['layers'], now: () => NOW })
+  const { raw, database } = await start(t, { domains: ['layers'], now: () => NOW, env: embedded })
   const heard: Expired[] = []
   database.engine?.onExpired('layers', async records => void heard.push(...records))
   await raw.put('layers', row(1))

@@ -8,7 +8,7 @@ const file = new URL('../../test/fixtures/layers-stream-event.json', import.meta
 const recorded = JSON.parse(readFileSync(file, 'utf8'))
 const ARN = 'arn:aws:lambda:us-east-1:770693421928:layer:Klayers-p38-numpy'
 
-const { api, raw, database } = await start(t, { domains: ['layers'] })
+const { api, raw, database } = await start(t, { domains: ['layers'], env: { EMBEDDED_DATA: 'memory' } })
 const bus = await startBus(t)
 const lambda = await startLambda(t, [`${ARN}:9`, `${ARN}:12`])
 Object.assign(process.env, {

@@ -2,7 +2,8 @@ import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynam
 import { fromTemporaryCredentials } from '@aws-sdk/credential-providers'
 import type { Config } from '../config.js'
 import { createDynamo, type Dynamo, type Observer } from './client.js'
-import { type Engine, openEngine } from './engine/index.js'
+import type { Engine } from './engine/index.js'
+import { assertCanAsk, reasonOf } from './explain.js'
 import { createTable, tableDifferences } from './schema.js'
 import { type Domain, tablesOf } from './tables.js'
 
@@ -27,8 +28,7 @@ const LIMITS = {
 
 /** Opens what `DYNAMODB` names. Tables are created only in the embedded engine. */
 export async function openDatabase(config: Config, observe: Observer, now = Date.now): Promise<Database> {
-  const engine =
-    config.dynamodb.kind === 'embedded' ? await openEngine({ path: config.dynamodb.folder, now }) : undefined
+  const engine = config.dynamodb.kind === 'embedded' ? await openEmbedded(config.dynamodb.folder, now) : undefined
   const shared = createDynamo(new DynamoDBClient(engine ? embedded(engine) : remote(config)), observe)
   const projects = config.projects.assumeRoleArn ? createDynamo(new DynamoDBClient(assumed(config)), observe) : shared
   const dynamo = (domain: Domain) => (domain === 'projects' ? projects : shared)
@@ -38,6 +38,7 @@ export async function openDatabase(config: Config, observe: Observer, now = Date
     client: dynamo(definition.domain).client
   }))
 
+  if (config.dynamodb.kind === 'aws') await assertCanAsk(shared.client)
   if (engine) {
     for (const { name, definition, client } of tables) await createTable(client, name, definition)
     engine.startSweeper(SWEEP_MS)
@@ -46,10 +47,16 @@ export async function openDatabase(config: Config, observe: Observer, now = Date
     dynamo,
     engine,
     async differences() {
-      const all = await Promise.all(
-        tables.map(({ name, definition, client }) => tableDifferences(client, name, definition))
-      )
-      return all.flat()
+      const place = config.dynamodb.kind === 'aws' ? ` in ${await shared.client.config.region()}` : ''
+      const differencesOf = async ({ name, definition, client }: (typeof tables)[number]) => {
+        try {
+          const found = await tableDifferences(client, name, definition)
+          return found.map(line => line.replace(/ does not exist$/, `$&${place}`))
+        } catch (error) {
+          return [`table ${name} cannot be asked: ${reasonOf(error) ?? (error as Error).name}`]
+        }
+      }
+      return (await Promise.all(tables.map(differencesOf))).flat()
     },
     async close() {
       shared.client.destroy()
@@ -57,6 +64,12 @@ export async function openDatabase(config: Config, observe: Observer, now = Date
       await engine?.close()
     }
   }
+}
+
+/** Loaded only where it is used: on AWS it is neither needed nor in the bundle. */
+async function openEmbedded(path: string | undefined, now: () => number): Promise<Engine> {
+  const { openEngine } = await import('./engine/index.js')
+  return openEngine({ path, now })
 }
 
 function embedded(engine: Engine): DynamoDBClientConfig {

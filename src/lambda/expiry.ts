@@ -5,7 +5,7 @@ import { lambdaDeletion, layerExpiry, type RemovalEvent } from '../services/laye
 
 /** The Lambda function behind the event bus: an expired layer's row comes back as deleted, and its version goes. */
 
-const config = readConfig({ DYNAMODB: 'aws', ...process.env })
+const config = readConfig({ DYNAMODB: 'aws', ...process.env, DOMAINS: 'layers' })
 const { client } = (await openDatabase(config, () => {})).dynamo('layers')
 const clients = new Map<string, LambdaClient>()
 

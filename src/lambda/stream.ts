@@ -7,7 +7,7 @@ import { announceRemovals } from '../services/layer-stream.js'
 
 /** The Lambda function on the stream of the layers table: what TTL removed goes to the event bus. */
 
-const config = readConfig({ DYNAMODB: 'aws', ...process.env })
+const config = readConfig({ DYNAMODB: 'aws', ...process.env, DOMAINS: 'layers' })
 const { client } = (await openDatabase(config, () => {})).dynamo('layers')
 const bus = new EventBridgeClient({
   maxAttempts: 3,

@@ -1,5 +1,4 @@
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 import { stringify } from 'yaml'
 
@@ -21,8 +20,8 @@ interface Operation {
   parameters?: { required?: boolean; in: string; schema?: { default?: unknown } }[]
 }
 
-/** OpenAPI 3.1 from the routes, and Swagger UI over it, without anything from outside. */
-export async function addDocs(app: FastifyInstance): Promise<void> {
+/** OpenAPI 3.1 from the routes, and if wanted Swagger UI over it, without anything from outside. */
+export async function addDocs(app: FastifyInstance, hasPage: boolean): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -44,6 +43,17 @@ export async function addDocs(app: FastifyInstance): Promise<void> {
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `Schema${i}`) },
     transformObject: document => ('openapiObject' in document ? withoutDefaultsRequired(document.openapiObject) : {})
   })
+  if (hasPage) await addPage(app)
+  app.get('/openapi.json', { schema: { hide: true }, logLevel: 'warn' }, async () => app.swagger())
+  app.get('/openapi.yaml', { schema: { hide: true }, logLevel: 'warn' }, async (_request, reply) => {
+    reply.type('application/yaml; charset=utf-8')
+    return openapiYaml(app)
+  })
+}
+
+/** Loaded only here: its files cannot be bundled for Lambda. */
+async function addPage(app: FastifyInstance): Promise<void> {
+  const { default: swaggerUi } = await import('@fastify/swagger-ui')
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: false,
@@ -55,11 +65,6 @@ export async function addDocs(app: FastifyInstance): Promise<void> {
       deepLinking: true
     },
     theme: { title: 'Quintet' }
-  })
-  app.get('/openapi.json', { schema: { hide: true }, logLevel: 'warn' }, async () => app.swagger())
-  app.get('/openapi.yaml', { schema: { hide: true }, logLevel: 'warn' }, async (_request, reply) => {
-    reply.type('application/yaml; charset=utf-8')
-    return openapiYaml(app)
   })
 }
 

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { javaVersion, startDynamoDBLocal } from './dynamodb-local.js'
+
+/**
+ * Runs the tests of the API and of the engine against Amazon's DynamoDB Local instead of the embedded engine. Arguments
+ * choose test files by their beginning: `npm run test:conformance -- projects`.
+ *
+ * A file takes part if it starts its app or engine through the helpers, which honour TEST_DYNAMODB. A test in it that
+ * says where its data is (EMBEDDED_DATA, EMBEDDED_PORT, DYNAMODB, or options of the engine) is about that place and
+ * keeps it.
+ */
+const folder = new URL('../test/', import.meta.url)
+const STARTS = /from '\.\/(engine-)?helpers\.js'/
+const wanted = process.argv.slice(2)
+
+const tests = readdirSync(folder).filter(
+  name =>
+    name.endsWith('.test.js') &&
+    (wanted.length === 0 || wanted.some(beginning => name.startsWith(beginning))) &&
+    usesHelpers(name)
+)
+
+/** The file itself, or what it shares with its campaign. */
+function usesHelpers(name: string): boolean {
+  const text = readFileSync(new URL(name, folder), 'utf8')
+  if (STARTS.test(text) && /\bstart\(/.test(text)) return true
+  return [...text.matchAll(/from '\.\/([\w-]+\.js)'/g)].some(([, file = '']) =>
+    STARTS.test(readFileSync(new URL(file, folder), 'utf8'))
+  )
+}
+
+async function run(): Promise<number> {
+  const java = javaVersion()
+  if (!java) {
+    console.log('conformance: no Java here, so DynamoDB Local cannot run; nothing was compared')
+    return 0
+  }
+  const started = performance.now()
+  const local = await startDynamoDBLocal()
+  console.log(`conformance: DynamoDB Local on ${java}: ${tests.join(' ')}`)
+  try {
+    const files = tests.map(name => fileURLToPath(new URL(name, folder)))
+    const tap = fileURLToPath(new URL('./run.mjs', import.meta.resolve('tap')))
+    const child = spawn(process.execPath, [tap, '--timeout=170', '--reporter=terse', ...files], {
+      stdio: 'inherit',
+      env: { ...process.env, TEST_DYNAMODB: local.url }
+    })
+    const [code] = await once(child, 'exit')
+    console.log(
+      `conformance: ${code === 0 ? 'the same' : 'different'}, ${Math.round((performance.now() - started) / 1000)} s`
+    )
+    return code ?? 1
+  } finally {
+    await local.stop()
+  }
+}
+
+process.exitCode = await run()

@@ -1,0 +1,33 @@
+import awsLambdaFastify from '@fastify/aws-lambda'
+import type { Context } from 'aws-lambda'
+import { buildApp } from '../app.js'
+import { InvalidConfig, readConfig } from '../config.js'
+import { openDatabase } from '../dynamo/database.js'
+import { createMetrics } from '../plugins/metrics.js'
+
+/** The API as a Lambda function, behind an HTTP API or a function URL. */
+
+/** Its address is open to the world, so it needs an admin token; an instance's own metrics would say little. */
+const config = readConfig({ DYNAMODB: 'aws', METRICS: 'off', ...process.env, HOST: '0.0.0.0' })
+if (config.dynamodb.kind === 'embedded') {
+  throw new InvalidConfig(['DYNAMODB must be aws or an endpoint URL: a Lambda function keeps no data'])
+}
+const metrics = createMetrics()
+const database = await openDatabase(config, metrics.observe)
+const app = await buildApp({ config, database, metrics, logger: { level: config.logLevel }, docsPage: false })
+
+const proxy = awsLambdaFastify(app, { decorateRequest: false })
+
+interface HttpEvent {
+  rawPath: string
+  rawQueryString: string
+}
+
+/** The query string goes in as it was sent: the event's own reading of it cannot tell a comma from a list. */
+export const handler = ({ rawPath, rawQueryString, ...event }: HttpEvent, context: Context) =>
+  proxy(
+    { ...event, rawPath: rawQueryString ? `${rawPath}?${rawQueryString}` : rawPath, queryStringParameters: undefined },
+    context
+  )
+
+await app.ready()
