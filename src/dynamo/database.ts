@@ -20,7 +20,10 @@ export interface Database {
 const SWEEP_MS = 1000
 const LOCAL = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
 /** Slow answers are tried again rather than waited for; DynamoDB's own are a few milliseconds away. */
-const LIMITS = { maxAttempts: 4, requestHandler: { connectionTimeout: 2000, requestTimeout: 5000 } }
+const LIMITS = {
+  maxAttempts: 4,
+  requestHandler: { connectionTimeout: 2000, requestTimeout: 5000, throwOnRequestTimeout: true }
+}
 
 /** Opens what `DYNAMODB` names. Tables are created only in the embedded engine. */
 export async function openDatabase(config: Config, observe: Observer, now = Date.now): Promise<Database> {
