@@ -10,6 +10,8 @@ export interface Config {
     | { kind: 'embedded'; folder?: string; port?: number }
     | { kind: 'aws' }
     | { kind: 'endpoint'; url: string; anonymous: boolean }
+  /** How requests reach it: by the official client alone, or past its middleware. */
+  dynamodbClient: 'fast' | 'sdk'
   domains: readonly Domain[]
   tables: TableNames
   adminToken?: string
@@ -83,6 +85,7 @@ export function readConfig(env: Env): Config {
     port: read.integer('PORT', 0, 65535) ?? 3000,
     logLevel: read.oneOf('LOG_LEVEL', LEVELS) ?? 'info',
     dynamodb: readDynamodb(read),
+    dynamodbClient: read.oneOf('DYNAMODB_CLIENT', ['fast', 'sdk']) ?? 'fast',
     domains: readDomains(read),
     tables: readTables(read),
     adminToken: readSecret(read, 'ADMIN_TOKEN'),

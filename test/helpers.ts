@@ -32,8 +32,9 @@ export interface StartOptions {
 
 /** An app on a fresh engine in memory, or on what `env.DYNAMODB` names; ended with the test. */
 export async function start(t: Test, options: StartOptions = {}) {
-  const env = { EMBEDDED_DATA: 'memory', LOG_LEVEL: 'debug', ...options.env }
-  if (options.env?.DYNAMODB && options.env.DYNAMODB !== 'embedded') delete (env as Record<string, string>).EMBEDDED_DATA
+  const { DYNAMODB_CLIENT } = process.env
+  const env = { EMBEDDED_DATA: 'memory', LOG_LEVEL: 'debug', DYNAMODB_CLIENT, ...options.env }
+  if (options.env?.DYNAMODB && options.env.DYNAMODB !== 'embedded') delete (env as Partial<typeof env>).EMBEDDED_DATA
   const config = readConfig({ ...env, ...(options.domains ? { DOMAINS: options.domains.join(',') } : {}) })
   const metrics = createMetrics()
   const seen: DynamoRequest[] = []
