@@ -2,18 +2,19 @@
 import { Pool } from 'undici'
 import { PROJECT, projectItem, tableOf, tokenItems } from './items.mjs'
 import { ADMIN_TOKEN, ask, runBulk, startDatabase, startLoad, startServer, stop } from './processes.mjs'
-import { scenarios } from './scenarios.mjs'
+import { scenarios as all } from './scenarios.mjs'
 
 const table = tableOf('quintet')
+const scenarios = all.filter(({ needs }) => !needs)
 
 export async function growth(quick) {
-  await flatRequests(quick ? [1, 1000] : [1, 1000, 100_000])
+  await flatRequests(quick ? [1, 1000] : [1, 1000, 100_000], quick ? 60 : 150)
   await linearDeletion(quick ? [1000, 10_000] : [1000, 10_000, 100_000])
   await cascade()
 }
 
 /** The cost of a request on tables of several sizes, in the embedded engine: server and database together. */
-async function flatRequests(sizes) {
+async function flatRequests(sizes, count) {
   const env = { DYNAMODB: 'embedded', EMBEDDED_DATA: 'memory', EMBEDDED_PORT: '0' }
   const server = await startServer('quintet', '', env)
   const endpoint = /(http:\/\/127\.0\.0\.1:\d+)"?\}?\s*$/m.exec(server.log().split('AWS clients')[1])[1]
@@ -28,7 +29,7 @@ async function flatRequests(sizes) {
     const cells = []
     for (const scenario of scenarios) {
       const samples = []
-      for (let i = 0; i < 4; i++) samples.push(await costOf(load, server, scenario, 300))
+      for (let i = 0; i < 4; i++) samples.push(await costOf(load, server, scenario, count))
       cells.push(Math.min(...samples.slice(1)).toFixed(0))
     }
     console.log(`| ${size.toLocaleString('en')} | ${cells.join(' | ')} |`)

@@ -34,5 +34,35 @@ export function tokenItems(table, count = 20) {
   }))
 }
 
-/** An alias and its deployment, for servers that resolve URLs. */
-export const aliasItems = () => []
+/** For servers that resolve URLs: the table of aliases, and what it holds for docs.example.com/v1. */
+export const ALIASES = 'bench-aliases'
+
+export const aliasItem = {
+  PK: { S: 'ROUTES' },
+  SK: { S: 'com.example.docs#/v1' },
+  GSI1PK: { S: 'D#dep-1' },
+  GSI1SK: { S: '2026-01-01T00:00:00.000Z#R#com.example.docs#/v1' },
+  HostnameRev: { S: 'com.example.docs' },
+  BasePath: { S: '/v1' },
+  DeploymentId: { S: 'dep-1' },
+  CreateDate: { S: '2026-01-01T00:00:00.000Z' },
+  DeploymentAlias: { BOOL: false },
+  ItemVersion: { N: '1' },
+  Routes: { S: '{"/":"lambda"}' },
+  LambdaRoutes: { S: '{"lambda":"/"}' },
+  Prerenders: { S: '{}' }
+}
+
+/** The keys under which an alias can be that serves /v1/x. */
+export const aliasKeys = ['/', '/v1', '/v1/x'].flatMap(path =>
+  ['ROUTES', 'CONFIG_NEXTJS'].map(PK => ({ PK: { S: PK }, SK: { S: `com.example.docs#${path}` } }))
+)
+
+export const presentAlias = item => ({
+  hostname: item.HostnameRev.S.split('.').reverse().join('.'),
+  basePath: item.BasePath.S,
+  deploymentId: item.DeploymentId.S,
+  routes: JSON.parse(item.Routes.S),
+  lambdaRoutes: JSON.parse(item.LambdaRoutes.S),
+  prerenders: JSON.parse(item.Prerenders.S)
+})

@@ -5,8 +5,17 @@ let serial = 0
 /** Names that no other call has used, for what is created. */
 const fill = text => text?.replace('{unique}', `p${process.pid}x${(serial++).toString(36).padStart(6, '0')}`)
 
+const pools = new Map()
+
+/** Connections stay open from one window to the next. */
+function poolOf(origin, connections) {
+  const name = `${origin} ${connections}`
+  if (!pools.has(name)) pools.set(name, new Pool(origin, { connections, pipelining: 1, keepAliveTimeout: 120_000 }))
+  return pools.get(name)
+}
+
 async function run({ origin, path, method, headers, body, status, connections, count }) {
-  const pool = new Pool(origin, { connections, pipelining: 1 })
+  const pool = poolOf(origin, connections)
   const started = performance.now()
   let left = count
   let wrong = ''
@@ -20,7 +29,6 @@ async function run({ origin, path, method, headers, body, status, connections, c
     })
   )
   const seconds = (performance.now() - started) / 1000
-  await pool.close()
   return { seconds, wrong }
 }
 

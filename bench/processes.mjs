@@ -1,11 +1,11 @@
 // Every part of a measurement is a process of its own; this starts them and talks to them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { tableOf } from './items.mjs'
+import { ALIASES, tableOf } from './items.mjs'
 
 const here = file => fileURLToPath(new URL(file, import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'quintet-bench-'))
@@ -68,6 +68,9 @@ export async function startDatabase(kind, variants, env = {}) {
 
 export const startLoad = () => start('load', here('./load.mjs'), [], {}).child
 
+/** Whether Quintet has a domain, as it is built. */
+export const serves = domain => existsSync(here(`../dist/src/routes/${domain}.js`))
+
 /** A competitor, or Quintet with everything on: validation, admin token, ETags, metrics, logs to a file. */
 export async function startServer(variant, endpoint, env = {}, nodeOptions = []) {
   if (!variant.startsWith('quintet')) {
@@ -78,7 +81,8 @@ export async function startServer(variant, endpoint, env = {}, nodeOptions = [])
   const settings = {
     PORT: '0',
     DYNAMODB: endpoint,
-    DOMAINS: 'projects',
+    DOMAINS: serves('hosting') ? 'projects,hosting' : 'projects',
+    ALIAS_TABLE: ALIASES,
     PROJECTS_TABLE: tableOf('quintet'),
     ADMIN_TOKEN,
     LOG_LEVEL: 'info',

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 if (!existsSync(`${here}node_modules`)) execFileSync('npm', ['ci'], { cwd: here, stdio: 'inherit' })
-const { ask, startDatabase, startLoad, startServer, stop } = await import('./processes.mjs')
+const { ask, serves, startDatabase, startLoad, startServer, stop } = await import('./processes.mjs')
 const { scenarios } = await import('./scenarios.mjs')
 const { growth } = await import('./growth.mjs')
 
@@ -67,7 +67,7 @@ async function rounds(load, servers, scenario, connections, rounds, countOf) {
 }
 
 function row(database, connections, scenario, results) {
-  const of = (a, b, field) => median(results.map(result => result[a][field] / result[b][field]))
+  const of = (a, b, field) => median(results.map(result => result[a]?.[field] / result[b]?.[field]))
   return {
     database,
     connections,
@@ -79,62 +79,62 @@ function row(database, connections, scenario, results) {
   }
 }
 
-async function compare(kind) {
+async function compare(kind, scales) {
   const database = await startDatabase(
     kind,
     variants.filter(variant => variant !== 'quintet-sdk')
   )
-  const servers = []
-  for (const variant of variants) servers.push(await startServer(variant, database.endpoint))
+  const all = []
+  for (const variant of variants) all.push(await startServer(variant, database.endpoint))
   const load = startLoad()
-  const rows = []
-  for (const scenario of scenarios) {
-    for (const server of servers) await check(server, scenario)
-    const countOf = {}
-    for (const server of servers) {
-      const { cpu } = await measure(load, server, scenario, 32, WARM_UP)
-      countOf[server.variant] = Math.min(Math.max(Math.round((WINDOW_MS * 1000) / cpu), 32), 1000)
-    }
-    for (const connections of [1, 32, 128]) {
-      const count = connections === 32 && kind === 'stand-in' ? ROUNDS : SIDE_ROUNDS
-      rows.push(row(kind, connections, scenario, await rounds(load, servers, scenario, connections, count, countOf)))
+  for (const { connections, count } of scales) {
+    for (const scenario of scenarios) {
+      if (scenario.databases?.includes(kind) === false || (scenario.needs && !serves(scenario.needs))) continue
+      const servers = all.filter(({ variant }) => scenario.variants?.includes(variant) ?? true)
+      for (const server of servers) await check(server, scenario)
+      const countOf = {}
+      for (const server of servers) {
+        const { cpu } = await measure(load, server, scenario, connections, WARM_UP)
+        const enough = Math.round((WINDOW_MS * 1000) / cpu)
+        countOf[server.variant] = Math.min(Math.max(enough, connections * 2, 50), 1000)
+      }
+      print(row(kind, connections, scenario, await rounds(load, servers, scenario, connections, count, countOf)))
     }
   }
-  for (const { child } of servers) await stop(child)
+  for (const { child } of all) await stop(child)
   await stop(load)
   await stop(database.child)
-  return rows
+}
+
+const line = cells => `| ${cells.join(' | ')} |`
+
+function printHead() {
+  const head = ['database', 'connections', 'scenario', 'quintet µs', ...variants]
+  head.push('CPU against aws', 'requests/s against dynamoose')
+  console.log(`
+CPU time per request of the server process, as a multiple of the floor's (${cpus().length} cores, Node ${process.version};
+${ROUNDS} rounds of about ${WINDOW_MS} ms of CPU time at 32 connections on the stand-in, ${SIDE_ROUNDS} elsewhere;
+medians of the ratios within a round)
+`)
+  console.log(line(head))
+  console.log(line(head.map(() => '---')))
+}
+
+function print({ database, connections, scenario, micros, cpu, againstAws, rateAgainstDynamoose }) {
+  const x = number => (Number.isNaN(number) ? '' : number.toFixed(number < 10 ? 2 : 1))
+  const ratios = variants.map(variant => x(cpu[variant]))
+  console.log(
+    line([database, connections, scenario, micros.toFixed(0), ...ratios, x(againstAws), x(rateAgainstDynamoose)])
+  )
 }
 
 if (process.argv.includes('--growth')) {
   await growth(quick)
   process.exit()
 }
-const rows = [...(await compare('stand-in')), ...(await compare('dynalite'))]
-const x = number => number.toFixed(number < 10 ? 2 : 1)
-const line = cells => `| ${cells.join(' | ')} |`
-const head = [
-  'database',
-  'connections',
-  'scenario',
-  'quintet µs',
-  ...variants,
-  'CPU against aws',
-  'requests/s against dynamoose'
-]
-console.log(
-  `\nCPU time per request of the server process, as a multiple of the floor's (${cpus().length} cores, Node ${process.version},`
-)
-console.log(
-  `${ROUNDS} rounds of about ${WINDOW_MS} ms of CPU time at 32 connections on the stand-in, ${SIDE_ROUNDS} elsewhere; medians of the ratios within a round)\n`
-)
-console.log(line(head))
-console.log(line(head.map(() => '---')))
-for (const { database, connections, scenario, micros, cpu, againstAws, rateAgainstDynamoose } of rows) {
-  const ratios = variants.map(variant => x(cpu[variant]))
-  console.log(
-    line([database, connections, scenario, micros.toFixed(0), ...ratios, x(againstAws), x(rateAgainstDynamoose)])
-  )
-}
+printHead()
+const aside = [1, 128].map(connections => ({ connections, count: SIDE_ROUNDS }))
+await compare('stand-in', [{ connections: 32, count: ROUNDS }, ...aside])
+await compare('dynalite', [{ connections: 32, count: SIDE_ROUNDS }, ...aside])
 await growth(quick)
 process.exit()

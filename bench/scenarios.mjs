@@ -23,11 +23,24 @@ export const scenarios = [
   },
   {
     id: 'transaction',
+    /** dynalite has no transactions. */
+    databases: ['stand-in', 'embedded'],
     method: 'POST',
     path: `/projects/${PROJECT}/tokens`,
     status: 201,
     headers: json,
     body: '{}',
     holds: 'tkn-'
+  },
+  {
+    id: 'resolve',
+    /** Only where Quintet serves it; its peers are those whose code does not depend on a model. */
+    needs: 'hosting',
+    databases: ['stand-in'],
+    variants: ['floor', 'quintet', 'quintet-sdk', 'aws'],
+    method: 'GET',
+    path: '/resolve?hostname=docs.example.com&path=/v1/x',
+    status: 200,
+    holds: 'dep-1'
   }
 ]

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { tableOf } from './items.mjs'
 
+const KEEP_ALIVE_MS = 120_000
 const [variant, endpoint] = process.argv.slice(2)
 const settings = {
   endpoint,
@@ -25,7 +26,7 @@ process.send({ port })
 
 async function fastify() {
   const { default: Fastify } = await import('fastify')
-  const app = Fastify()
+  const app = Fastify({ keepAliveTimeout: KEEP_ALIVE_MS })
   const text = { type: 'string' }
   const object = properties => ({ type: 'object', properties })
   const project = object({ name: text, repository: text })
@@ -44,6 +45,7 @@ async function fastify() {
     await actions.transaction(made)
     return reply.code(201).send(made)
   })
+  if (actions.resolve) app.get('/resolve', () => actions.resolve())
   await app.listen({ port: 0, host: '127.0.0.1' })
   return app.server.address().port
 }
@@ -65,13 +67,15 @@ async function express() {
   })
   return new Promise(resolve => {
     const server = app.listen(0, '127.0.0.1', () => resolve(server.address().port))
+    server.keepAliveTimeout = KEEP_ALIVE_MS
   })
 }
 
 async function node() {
   const { createServer } = await import('node:http')
   const handle = async (request, body) => {
-    const [, , name, tokens] = request.url.split('?')[0].split('/')
+    const [, kind, name, tokens] = request.url.split('?')[0].split('/')
+    if (kind === 'resolve') return [200, await actions.resolve()]
     if (request.method === 'GET') return [200, await (tokens ? actions.list(name) : actions.get(name))]
     const made = tokens ? newToken(name) : JSON.parse(body)
     await (tokens ? actions.transaction(made) : actions.create(made))
@@ -89,5 +93,6 @@ async function node() {
       response.end(text)
     })
   })
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   return new Promise(resolve => server.listen(0, '127.0.0.1', () => resolve(server.address().port)))
 }

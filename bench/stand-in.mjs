@@ -1,7 +1,7 @@
 // Answers DynamoDB's protocol at once, so that the server in front of it is what is measured.
 import { createServer } from 'node:http'
 import { crc32 } from 'node:zlib'
-import { projectItem, tokenItems } from './items.mjs'
+import { ALIASES, aliasItem, projectItem, tokenItems } from './items.mjs'
 
 const latency = Number(process.env.LATENCY ?? 0)
 const children = Number(process.env.CHILDREN ?? 0)
@@ -16,6 +16,7 @@ function answerOf(target, table, body) {
     const { pk, sk } = Items.at(-1)
     return { Items, Count: 20, ScannedCount: 20, LastEvaluatedKey: { pk, sk }, ConsumedCapacity: units }
   }
+  if (target === 'BatchGetItem') return { Responses: { [ALIASES]: [aliasItem] }, UnprocessedKeys: {} }
   if (target.startsWith('Transact')) return { ConsumedCapacity: [units] }
   if (target === 'BatchWriteItem') return { UnprocessedItems: {}, ConsumedCapacity: [units] }
   return { ConsumedCapacity: units }

@@ -1,11 +1,13 @@
 // Fastify with the plain AWS client.
 import {
+  BatchGetItemCommand,
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
   TransactWriteItemsCommand
 } from '@aws-sdk/client-dynamodb'
+import { ALIASES, aliasKeys, presentAlias } from '../items.mjs'
 
 export async function open(settings, TableName) {
   const client = new DynamoDBClient(settings)
@@ -26,6 +28,11 @@ export async function open(settings, TableName) {
       const [{ Items }] = await Promise.all([client.send(query), get(name)])
       const items = Items.map(i => ({ tokenId: i.sk.S.slice(6), createdAt: i.created_at.S, expiresAt: i.expires_at.S }))
       return { items }
+    },
+    async resolve() {
+      const command = new BatchGetItemCommand({ RequestItems: { [ALIASES]: { Keys: aliasKeys } } })
+      const { Responses } = await client.send(command)
+      return presentAlias(Responses[ALIASES][0])
     },
     create: ({ name, repository }) =>
       client.send(

@@ -1,6 +1,7 @@
 // The least that can be done: node:http, a signature by hand, a pool of undici, items taken apart by hand.
 import { createHash, createHmac } from 'node:crypto'
 import { Pool } from 'undici'
+import { ALIASES, aliasKeys, presentAlias } from '../items.mjs'
 
 export const host = 'node'
 
@@ -55,6 +56,10 @@ export async function open({ endpoint, region, credentials }, table) {
       const [{ Items }] = await Promise.all([query, get(name)])
       const items = Items.map(i => ({ tokenId: i.sk.S.slice(6), createdAt: i.created_at.S, expiresAt: i.expires_at.S }))
       return { items }
+    },
+    async resolve() {
+      const { Responses } = await send('BatchGetItem', { RequestItems: { [ALIASES]: { Keys: aliasKeys } } })
+      return presentAlias(Responses[ALIASES][0])
     },
     create: ({ name, repository }) =>
       send('PutItem', {
