@@ -16,8 +16,14 @@ const ROUNDS = option('rounds', quick ? 3 : 12)
 const SIDE_ROUNDS = option('side-rounds', quick ? 1 : 3)
 /** CPU time of a window: as many requests as take about that long. */
 const WINDOW_MS = option('window', quick ? 50 : 150)
-const WARM_UP = option('warm-up', quick ? 100 : 1000)
-const variants = ['floor', 'quintet', 'quintet-sdk', 'aws', 'document', 'electrodb', 'toolbox', 'onetable', 'dynamoose']
+/** CPU time for the compiler to get to know the code, before anything counts. */
+const WARM_UP_MS = option('warm-up', quick ? 300 : 4000)
+const known = ['floor', 'quintet', 'quintet-sdk', 'aws', 'document', 'electrodb', 'toolbox', 'onetable', 'dynamoose']
+const chosen = process.argv
+  .find(word => word.startsWith('--variants='))
+  ?.split('=')[1]
+  .split(',')
+const variants = known.filter(variant => variant === 'floor' || (chosen?.includes(variant) ?? true))
 
 const median = numbers => {
   const sorted = numbers.toSorted((a, b) => a - b)
@@ -94,7 +100,8 @@ async function compare(kind, scales) {
       for (const server of servers) await check(server, scenario)
       const countOf = {}
       for (const server of servers) {
-        const { cpu } = await measure(load, server, scenario, connections, WARM_UP)
+        const { cpu: cold } = await measure(load, server, scenario, connections, 100)
+        const { cpu } = await measure(load, server, scenario, connections, Math.ceil((WARM_UP_MS * 1000) / cold))
         const enough = Math.round((WINDOW_MS * 1000) / cpu)
         countOf[server.variant] = Math.min(Math.max(enough, connections * 2, 50), 1000)
       }
