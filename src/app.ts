@@ -78,7 +78,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     clientErrorHandler
   })
   const routes = collectRoutes(app)
-  app.addHook('onRequest', async (request, reply) => void reply.header('x-request-id', request.id))
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    done()
+  })
   addErrors(app)
   await addGuards(app, config)
   addBodies(app)
@@ -151,9 +154,10 @@ function requestId(request: IncomingMessage): string {
 }
 
 async function addGuards(app: FastifyInstance, { corsOrigin, rateLimit: max }: Config): Promise<void> {
-  await app.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: csp },
-    strictTransportSecurity: false
+  const headers = await securityHeaders()
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(headers)
+    done()
   })
   if (corsOrigin.length > 0) {
     await app.register(cors, {
@@ -170,6 +174,18 @@ async function addGuards(app: FastifyInstance, { corsOrigin, rateLimit: max }: C
       errorResponseBuilder: () => new Problem('too-many-requests')
     })
   }
+}
+
+/** Helmet's headers, asked for once: they are the same for every answer, and it makes them anew for each. */
+async function securityHeaders(): Promise<Record<string, string>> {
+  const app = Fastify()
+  await app.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: csp },
+    strictTransportSecurity: false
+  })
+  app.get('/', async (_request, reply) => reply.code(204).send())
+  const { connection, date, ...headers } = (await app.inject('/')).headers
+  return headers as Record<string, string>
 }
 
 /** The methods of each address, as its routes are added. */

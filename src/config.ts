@@ -12,6 +12,8 @@ export interface Config {
     | { kind: 'embedded'; folder?: string; port?: number }
     | { kind: 'aws' }
     | { kind: 'endpoint'; url: string; anonymous: boolean }
+  /** How requests reach it: by the official client alone, or past its middleware. */
+  dynamodbClient: 'fast' | 'sdk'
   domains: readonly Domain[]
   tables: TableNames
   adminToken?: string
@@ -126,6 +128,7 @@ export function readConfig(env: Env, purpose: 'serve' | 'tables' = 'serve'): Con
     port: read.integer('PORT', 0, 65535) ?? 3000,
     logLevel: read.oneOf('LOG_LEVEL', LEVELS) ?? 'info',
     dynamodb,
+    dynamodbClient: read.oneOf('DYNAMODB_CLIENT', ['fast', 'sdk']) ?? 'fast',
     domains: chosen,
     tables: readTables(read),
     adminToken: readSecret(read, 'ADMIN_TOKEN'),

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { Problem } from './problems.js'
 
 /** The entity tag of a representation: equal content gives an equal tag, whatever order its members came in. */
 export function etagOf(representation: unknown): string {
-  return `"${createHash('sha256').update(canonical(representation)).digest('base64url').slice(0, 27)}"`
+  return `"${hash('sha256', canonical(representation), 'base64url').slice(0, 27)}"`
 }
 
 function canonical(value: unknown): string {

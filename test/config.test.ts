@@ -15,6 +15,7 @@ t.test('nothing needs to be set', async t => {
     host: '127.0.0.1',
     port: 3000,
     logLevel: 'info',
+    dynamodbClient: 'fast',
     dynamodb: { kind: 'embedded', folder: '.quintet' },
     domains: ['hosting', 'layers', 'tenants', 'projects', 'realtime'],
     tables: { deployments: 'DeploymentTable', aliases: 'AliasTable', projects: 'cello', realtime: 'compose' }
@@ -35,6 +36,7 @@ t.test('a wrong value is refused with a line that names its variable', async t =
     [{ PORT: '70000' }, /^PORT /],
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of /],
     [{ DYNAMODB: 'local' }, /^DYNAMODB must be embedded, aws or an endpoint URL, not "local"$/],
+    [{ DYNAMODB_CLIENT: 'slow' }, /^DYNAMODB_CLIENT must be one of fast, sdk/],
     [{ DOMAINS: 'projects,nosuch' }, /^DOMAINS must be out of .*, not "nosuch"$/],
     [{ DYNAMODB: 'aws', EMBEDDED_PORT: '8000', DOMAINS: 'projects' }, /^EMBEDDED_PORT is only for DYNAMODB=embedded/],
     [{ DYNAMODB: 'aws', EMBEDDED_DATA: 'x', DOMAINS: 'projects' }, /^EMBEDDED_DATA is only for DYNAMODB=embedded/],

@@ -1,6 +1,7 @@
 import { type AddressInfo, connect } from 'node:net'
 import t from 'tap'
 import { callers, start, type Test } from './helpers.js'
+import { refuse, standIn } from './stand-in.js'
 
 const repository = 'https://github.com/example/p'
 
@@ -240,18 +241,15 @@ t.test('CORS is for the listed origins', async t => {
 })
 
 t.test('throttling and lost connections are 503 with Retry-After', async t => {
-  const { api, database } = await begin(t)
-  const { client } = database.dynamo('projects')
-  client.config.maxAttempts = async () => 1
-  for (const name of ['ProvisionedThroughputExceededException', 'ThrottlingException', 'ECONNRESET']) {
-    client.middlewareStack.add(
-      () => async () => {
-        throw Object.assign(new Error('secret detail'), { name, code: name, $fault: 'client', $metadata: {} })
-      },
-      { step: 'finalizeRequest', name: 'fail', override: true }
-    )
+  let failure = ''
+  const { endpoint } = await standIn(t, (_asked, _n, response) =>
+    failure === 'reset' ? response.socket?.destroy() : refuse(response, failure, { message: 'secret detail of cello' })
+  )
+  const { api, database } = await start(t, { domains: ['projects'], env: { DYNAMODB: endpoint } })
+  database.dynamo('projects').client.config.maxAttempts = async () => 1
+  for (failure of ['ProvisionedThroughputExceededException', 'ThrottlingException', 'reset']) {
     const res = await api.get('/v1/projects/myproj')
-    t.match(res.json(), { status: 503, code: 'database-unavailable' }, name)
+    t.match(res.json(), { status: 503, code: 'database-unavailable' }, failure)
     t.equal(res.headers['retry-after'], '1')
     t.notMatch(res.body, /secret|cello/)
   }

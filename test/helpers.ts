@@ -17,7 +17,7 @@ import { type Database, openDatabase } from '../src/dynamo/database.js'
 import { type Domain, type TableId, tables } from '../src/dynamo/tables.js'
 import { createMetrics } from '../src/plugins/metrics.js'
 import { anonymous, freshNames, openOutside, outsideEndpoint } from './outside.js'
-import { type Asked, police } from './policed.js'
+import { policing } from './policed.js'
 import { shuffling } from './shuffle.js'
 
 type Item = Record<string, unknown>
@@ -37,20 +37,22 @@ export interface StartOptions {
 /** An app on a fresh engine in memory, or on what `env.DYNAMODB` or TEST_DYNAMODB names; ended with the test. */
 export async function start(t: Test, options: StartOptions = {}) {
   const outside = outsideEndpoint(options.env)
-  const env = { EMBEDDED_DATA: 'memory', LOG_LEVEL: 'debug', ...(outside ? freshNames() : {}), ...options.env }
-  if (options.env?.DYNAMODB && options.env.DYNAMODB !== 'embedded') delete (env as Record<string, string>).EMBEDDED_DATA
+  const { DYNAMODB_CLIENT } = process.env
+  const names = outside ? freshNames() : {}
+  const env = { EMBEDDED_DATA: 'memory', LOG_LEVEL: 'debug', DYNAMODB_CLIENT, ...names, ...options.env }
+  if (options.env?.DYNAMODB && options.env.DYNAMODB !== 'embedded') delete (env as Partial<typeof env>).EMBEDDED_DATA
   const config = readConfig({ ...env, ...(options.domains ? { DOMAINS: options.domains.join(',') } : {}) })
   const metrics = createMetrics()
   const seen: DynamoRequest[] = []
+  const { asked, police } = policing(t, config)
   const observe = (request: DynamoRequest) => {
+    police(request)
     metrics.observe(request)
     seen.push(request)
   }
   const opened = outside
     ? await openOutside(t, outside, config, observe, options.now)
     : await openDatabase(config, observe, options.now)
-  const asked: Asked[] = []
-  police(t, opened, config, one => void asked.push(one))
   const { database, shuffled } = shuffling(opened)
   const logger = options.log
     ? { level: 'debug', stream: { write: (line: string) => options.log?.push(line) } }

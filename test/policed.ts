@@ -1,5 +1,5 @@
 import type { Config } from '../src/config.js'
-import type { Database } from '../src/dynamo/database.js'
+import type { DynamoRequest } from '../src/dynamo/client.js'
 import { type TableId, tablesOf } from '../src/dynamo/tables.js'
 import { type Action, access } from '../src/infra/access.js'
 import type { Test } from './helpers.js'
@@ -39,30 +39,23 @@ export function askedBy(operation: string, input: Input): Asked[] {
   return [{ action, table, index }]
 }
 
-/** The requests on items; those on tables are for `DescribeTable` and for the tests themselves. */
-const ITEMS = /(Item|Items|Query|Scan)Command$/
-
-/** Fails a test for what the policy does not name. Everything asked is told to `hear`. */
-export function police(t: Test, database: Database, { tables, domains }: Config, hear: (asked: Asked) => void): void {
+/** Fails a test for what the policy does not name, and keeps what was asked. */
+export function policing(t: Test, { tables, domains }: Config) {
   const ids = new Map(tablesOf(domains).map(([id]) => [tables[id], id]))
   const denied = new Set<string>()
-  for (const client of new Set(domains.map(domain => database.dynamo(domain).client))) {
-    client.middlewareStack.add(
-      (next, context) => async args => {
-        const operation = String(context.commandName)
-        if (!ITEMS.test(operation)) return next(args)
-        for (const asked of askedBy(operation.replace(/Command$/, ''), args.input as Input)) {
-          hear(asked)
-          if (!isAllowed(ids.get(asked.table), asked)) denied.add(describe(asked))
-        }
-        return next(args)
-      },
-      { step: 'initialize', priority: 'high', name: 'policy' }
-    )
-  }
+  const asked: Asked[] = []
   t.teardown(() => {
     if (denied.size) throw new Error(`src/infra/access.ts does not allow ${[...denied].join(', ')}`)
   })
+  return {
+    asked,
+    police({ operation, input }: DynamoRequest): void {
+      for (const one of askedBy(operation, input)) {
+        asked.push(one)
+        if (!isAllowed(ids.get(one.table), one)) denied.add(describe(one))
+      }
+    }
+  }
 }
 
 export const describe = ({ action, table, index }: Asked) => `${action} on ${table}${index ? `/index/${index}` : ''}`

@@ -45,7 +45,7 @@ t.test('two deleters at once: both answer, and none deletes what comes after', a
 })
 
 t.test('what DynamoDB leaves unprocessed is tried again', async t => {
-  const started = await start(t, { domains: ['projects'] })
+  const started = await start(t, { domains: ['projects'], env: { DYNAMODB_CLIENT: 'sdk' } })
   const { api, raw, database, config } = started
   const table = config.tables.projects
   await api.post('/v1/projects', { name: 'doomed', repository })

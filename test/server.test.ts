@@ -20,7 +20,8 @@ interface Running {
 
 /** A server in a process of its own, on a port that is free. */
 async function run(t: Test, env: Record<string, string>): Promise<Running> {
-  const child = spawn(process.execPath, [SERVER], { env: { PATH: process.env.PATH, PORT: '0', ...env } })
+  const { PATH, DYNAMODB_CLIENT } = process.env
+  const child = spawn(process.execPath, [SERVER], { env: { PATH, PORT: '0', DYNAMODB_CLIENT, ...env } })
   t.teardown(() => child.kill('SIGKILL'))
   let text = ''
   child.stdout.on('data', chunk => {

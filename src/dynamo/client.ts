@@ -1,23 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  BatchGetItemCommand,
-  BatchWriteItemCommand,
-  DeleteItemCommand,
-  type DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-  ScanCommand,
-  TransactGetItemsCommand,
-  TransactWriteItemsCommand,
-  UpdateItemCommand
-} from '@aws-sdk/client-dynamodb'
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { isConflict, toProblem } from './errors.js'
+import { type Operation, type Send, sdkSend } from './operations.js'
 import { marshalInput, unmarshalOutput } from './wire.js'
 
 /** One request to DynamoDB, as told to those who count and measure. */
 export interface DynamoRequest {
   operation: string
+  /** What was sent. */
+  input: Record<string, unknown>
   tables: string[]
   units: number
   seconds: number
@@ -35,29 +26,11 @@ export interface Dynamo {
   readonly client: DynamoDBClient
 }
 
-const commands = {
-  GetItem: GetItemCommand,
-  PutItem: PutItemCommand,
-  UpdateItem: UpdateItemCommand,
-  DeleteItem: DeleteItemCommand,
-  Query: QueryCommand,
-  Scan: ScanCommand,
-  BatchGetItem: BatchGetItemCommand,
-  BatchWriteItem: BatchWriteItemCommand,
-  TransactGetItems: TransactGetItemsCommand,
-  TransactWriteItems: TransactWriteItemsCommand
-}
-
-export type Operation = keyof typeof commands
-
 /** The part of a document client's command that names its operation, whatever a bundler calls the class. */
 interface DocumentCommand {
   input: Record<string, unknown>
   clientCommand: { schema: [unknown, unknown, Operation] }
 }
-
-/** The table above pairs each operation with its input, which the compiler cannot follow through a variable. */
-type AnyCommand = new (input: Record<string, unknown>) => Parameters<DynamoDBClient['send']>[0]
 
 const MAX_CONFLICTS = 12
 
@@ -65,14 +38,20 @@ const MAX_CONFLICTS = 12
  * The way of every item to and from DynamoDB: marshalled, checked against DynamoDB's limits, freed of what ElectroDB
  * would add, counted, and retried when transactions of other callers are in the way.
  */
-export function createDynamo(client: DynamoDBClient, observe: Observer): Dynamo {
+export function createDynamo(client: DynamoDBClient, observe: Observer, send: Send = sdkSend(client)): Dynamo {
   async function once(operation: Operation, input: Record<string, unknown>, options: { abortSignal?: AbortSignal }) {
-    const Command = commands[operation] as unknown as AnyCommand
     const started = performance.now()
     const tell = (units: number, error?: string) =>
-      observe({ operation, tables: tablesOf(input), units, seconds: (performance.now() - started) / 1000, error })
+      observe({
+        operation,
+        input,
+        tables: tablesOf(input),
+        units,
+        seconds: (performance.now() - started) / 1000,
+        error
+      })
     try {
-      const output = (await client.send(new Command(input), options)) as unknown as Record<string, unknown>
+      const output = await send(operation, input, options)
       tell(unitsOf(output))
       return output
     } catch (error) {

@@ -4,6 +4,8 @@ import type { Config } from '../config.js'
 import { createDynamo, type Dynamo, type Observer } from './client.js'
 import type { Engine } from './engine/index.js'
 import { assertCanAsk, reasonOf } from './explain.js'
+import { engineExchange, fastSend } from './fast-client.js'
+import { httpExchange } from './fast-http.js'
 import { createTable, tableDifferences } from './schema.js'
 import { type Domain, tablesOf } from './tables.js'
 
@@ -29,8 +31,18 @@ const LIMITS = {
 /** Opens what `DYNAMODB` names. Tables are created only in the embedded engine. */
 export async function openDatabase(config: Config, observe: Observer, now = Date.now): Promise<Database> {
   const engine = config.dynamodb.kind === 'embedded' ? await openEmbedded(config.dynamodb.folder, now) : undefined
-  const shared = createDynamo(new DynamoDBClient(engine ? embedded(engine) : remote(config)), observe)
-  const projects = config.projects.assumeRoleArn ? createDynamo(new DynamoDBClient(assumed(config)), observe) : shared
+  const closers: (() => unknown)[] = []
+  const open = (settings: DynamoDBClientConfig): Dynamo => {
+    const client = new DynamoDBClient(settings)
+    closers.push(() => client.destroy())
+    if (config.dynamodbClient === 'sdk') return createDynamo(client, observe)
+    if (engine) return createDynamo(client, observe, fastSend(client, engineExchange(engine)))
+    const { exchange, close } = httpExchange(client, LIMITS.requestHandler)
+    closers.push(close)
+    return createDynamo(client, observe, fastSend(client, exchange))
+  }
+  const shared = open(engine ? embedded(engine) : remote(config))
+  const projects = config.projects.assumeRoleArn ? open(assumed(config)) : shared
   const dynamo = (domain: Domain) => (domain === 'projects' ? projects : shared)
   const tables = tablesOf(config.domains).map(([id, definition]) => ({
     name: config.tables[id],
@@ -59,8 +71,7 @@ export async function openDatabase(config: Config, observe: Observer, now = Date
       return (await Promise.all(tables.map(differencesOf))).flat()
     },
     async close() {
-      shared.client.destroy()
-      projects.client.destroy()
+      await Promise.all(closers.map(close => close()))
       await engine?.close()
     }
   }

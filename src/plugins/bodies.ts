@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 
 const TYPES = ['application/json', 'application/merge-patch+json']
 
@@ -10,7 +10,8 @@ export function addBodies(app: FastifyInstance): void {
     if (body.length === 0) return done(null, undefined)
     return parse(request, body as string, done)
   })
-  app.addHook('preValidation', async (request: FastifyRequest) => {
+  app.addHook('preValidation', (request, _reply, done) => {
     if (request.body === undefined && request.routeOptions.schema?.body) request.body = {}
+    done()
   })
 }

@@ -45,9 +45,10 @@ export function createMetrics() {
   /** Serves /metrics and measures requests and the event loop. */
   function attach(app: FastifyInstance): void {
     addProcessGauges(app, register)
-    app.addHook('onResponse', async (request, reply) => {
+    app.addHook('onResponse', (request, reply, done) => {
       const route = request.is404 ? '(none)' : (request.routeOptions.url ?? '(none)')
       requests.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000)
+      done()
     })
     app.get('/metrics', { schema: { hide: true }, logLevel: 'warn' }, async (_request, reply) => {
       reply.type(register.contentType)

@@ -20,8 +20,13 @@ export function addValidation(app: FastifyInstance): void {
       return { error: invalidRequest(validate.errors ?? [], httpPart ?? 'request') }
     }
   })
-  app.addHook('preValidation', async request => {
-    if (typeof request.body === 'object' && request.body !== null) assertStorable(request.body)
+  app.addHook('preValidation', (request, _reply, done) => {
+    try {
+      if (typeof request.body === 'object' && request.body !== null) assertStorable(request.body)
+      done()
+    } catch (error) {
+      done(error as Problem)
+    }
   })
 }
 
