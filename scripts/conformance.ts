@@ -58,4 +58,5 @@ async function run(): Promise<number> {
   }
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 process.exitCode = await run()

@@ -31,6 +31,7 @@ export async function startDynamoDBLocal(): Promise<DynamoDBLocal> {
     cwd,
     stdio: ['ignore', 'ignore', 'pipe']
   })
+  process.once('exit', () => child.kill('SIGKILL'))
   let said = ''
   child.stderr?.on('data', chunk => {
     said = (said + chunk).slice(-2000)

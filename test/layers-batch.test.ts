@@ -35,7 +35,7 @@ t.test('versions that DynamoDB leaves unprocessed are asked for again', async t 
   await publish(started, 12)
   const dynamo = halving(started.database.dynamo('layers'))
   const context = { cursors: createCursors(undefined), now: Date.now, randomBytes }
-  const service = layersService(dynamo, 'layers', { expiryDays: 365 }, context)
+  const service = layersService(dynamo, started.config.tables.layers, { expiryDays: 365 }, context)
   const { items, cursor } = await service.listLayerVersions(REGION, 'requests', { limit: 10 })
   t.strictSame(dynamo.batches, [10, 5, 2, 1])
   t.strictSame(

@@ -94,7 +94,7 @@ t.test('texts are stored up to what an item holds, and can still be deprecated',
 })
 
 t.test('versions are listed by number, newest first, page by page', async t => {
-  const { api, counted, raw } = await begin(t)
+  const { api, counted, raw, config } = await begin(t)
   await publish({ api }, 23)
   const all = Array.from({ length: 23 }, (_, i) => 23 - i)
   t.strictSame(versions(await walk(api, at('?limit=4'))), all)
@@ -119,7 +119,7 @@ t.test('versions are listed by number, newest first, page by page', async t => {
   t.match((await api.get(at('?status=gone'))).json(), { status: 400, errors: [{ path: 'query/status' }] })
 
   const Key = { pk: { S: 'lyr#eu-west-1.requests' }, sk: { S: 'lyrVrsn#v22' } }
-  await raw.client.send(new DeleteItemCommand({ TableName: 'layers', Key }))
+  await raw.client.send(new DeleteItemCommand({ TableName: config.tables.layers, Key }))
   t.strictSame(
     versions(await walk(api, at('?limit=3'))),
     [24, 23, ...all.slice(2)],
