@@ -19,7 +19,7 @@ export async function subscribeMany(raw: Started['raw'], connectionId: string, c
 
 /** A disconnect that breaks off in the middle, throttled on the way, and is completed by the next one. */
 export async function disconnectInTheMiddle(t: Test, count: number): Promise<void> {
-  const { api, raw, counted, database } = await start(t, { domains: ['realtime'] })
+  const { api, raw, counted, database } = await start(t, { domains: ['realtime'], env: { DYNAMODB_CLIENT: 'sdk' } })
   await api.put('/v1/connections/c', { userId: 'ann' })
   await subscribeMany(raw, 'c', count)
   await raw.put('realtime', {
