@@ -1,5 +1,6 @@
 import { Ajv, type AnySchema, type ErrorObject } from 'ajv'
 import addFormats from 'ajv-formats'
+import fastJson, { type Schema } from 'fast-json-stringify'
 import type { FastifyInstance } from 'fastify'
 import { type FieldError, Problem } from '../problems.js'
 import { components } from '../schemas/common.js'
@@ -7,18 +8,29 @@ import { components } from '../schemas/common.js'
 const MAX_ERRORS = 50
 const MAX_DEPTH = 32
 
-/** One validator for bodies, which are taken as they are, and one for texts, which become their declared type. */
+/**
+ * One validator for bodies, which are taken as they are, and one for texts, which become their declared type. Schemas are
+ * compiled when they are first needed: all of them together would take seconds of every start.
+ */
 export function addValidation(app: FastifyInstance): void {
   const strict = validator(false)
   const coercing = validator('array')
   for (const schema of components()) app.addSchema(schema)
 
   app.setValidatorCompiler(({ schema, httpPart }) => {
-    const validate = (httpPart === 'body' ? strict : coercing).compile(schema as AnySchema)
+    const compile = once(() => (httpPart === 'body' ? strict : coercing).compile(schema as AnySchema))
     return data => {
+      const validate = compile()
       if (validate(data)) return true
       return { error: invalidRequest(validate.errors ?? [], httpPart ?? 'request') }
     }
+  })
+  const known = Object.fromEntries(components().map(schema => [(schema as { $id: string }).$id, schema]))
+  app.setSerializerCompiler(({ schema, httpStatus }) => {
+    // Problems are few and small, and come with members of their own.
+    if (!httpStatus?.startsWith('2')) return data => JSON.stringify(data)
+    const compile = once(() => fastJson(schema as Schema, { schema: known as Record<string, Schema> }))
+    return data => compile()(data)
   })
   app.addHook('preValidation', (request, _reply, done) => {
     try {
@@ -28,6 +40,11 @@ export function addValidation(app: FastifyInstance): void {
       done(error as Problem)
     }
   })
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => (made ??= make())
 }
 
 function validator(coerceTypes: boolean | 'array'): Ajv {
