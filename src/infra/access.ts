@@ -39,7 +39,17 @@ export const access: Record<TableId, TableAccess> = {
     indexes: []
   },
   projects: {
-    actions: ['GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem', 'ConditionCheckItem', 'BatchWriteItem'],
+    // BatchGetItem is for the comparison with PostgreSQL during a migration.
+    actions: [
+      'GetItem',
+      'BatchGetItem',
+      'Query',
+      'PutItem',
+      'UpdateItem',
+      'DeleteItem',
+      'ConditionCheckItem',
+      'BatchWriteItem'
+    ],
     indexes: []
   },
   realtime: {

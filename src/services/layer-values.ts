@@ -159,10 +159,10 @@ const DAY_SECONDS = 24 * 60 * 60
 /** When (epoch seconds) what is deprecated now expires. */
 export const expiryAfter = (now: number, days: number) => Math.floor(now / 1000 + days * DAY_SECONDS)
 
-const MAX_TRIES = 100
+const MAX_TRIES = 300
 const MAX_WAIT_MS = 250
 
-/** Tries until the attempt gives something. Each round of a race has a winner, so a hundred rounds serve a hundred callers. */
+/** Tries until the attempt gives something. Each round of a race has a winner, but luck is not spread evenly. */
 export async function insist<T>(attempt: () => Promise<T | undefined>): Promise<T> {
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const result = await attempt()
