@@ -82,6 +82,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id)
     done()
   })
+  endConnectionsOnClose(app)
   addErrors(app)
   await addGuards(app, config)
   addBodies(app)
@@ -146,6 +147,19 @@ async function addRealtime(app: FastifyInstance, { config, database, metrics }: 
   const service = { realtime, live, metrics: metrics.live, config, now }
   await app.register(liveRoutes, { prefix: '/v1', service })
   await app.register(livePage, { service: undefined })
+}
+
+/** A connection that is answered while the app closes would otherwise stay open for its next request, and hold it up. */
+function endConnectionsOnClose(app: FastifyInstance): void {
+  let isClosing = false
+  app.addHook('preClose', done => {
+    isClosing = true
+    done()
+  })
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (isClosing) reply.header('connection', 'close')
+    done(null, payload)
+  })
 }
 
 function requestId(request: IncomingMessage): string {
