@@ -5,9 +5,9 @@ import { startPostgres } from './postgres.js'
 const server = await startPostgres(t)
 
 t.test('dump, load with kills, verify with planted differences', async t => {
-  await campaign(t, server, { projects: 80, tokensEach: 3, kills: 2 })
+  await campaign(t, server, { projects: 60, tokensEach: 3, kills: 1 })
 })
 
 t.test('one project with many tokens', async t => {
-  await flatMemory(t, server, 1000)
+  await flatMemory(t, server, 500)
 })
