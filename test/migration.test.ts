@@ -5,7 +5,7 @@ import { startPostgres } from './postgres.js'
 const server = await startPostgres(t)
 
 t.test('dump, load with kills, verify with planted differences', async t => {
-  await campaign(t, server, { projects: 60, tokensEach: 3, kills: 1 })
+  await campaign(t, server, { projects: 200, tokensEach: 5, kills: 2 })
 })
 
 t.test('one project with many tokens', async t => {
