@@ -9,5 +9,5 @@ t.test('dump, load with kills, verify with planted differences', async t => {
 })
 
 t.test('one project with many tokens', async t => {
-  await flatMemory(t, server, 500)
+  await flatMemory(t, server, 300)
 })

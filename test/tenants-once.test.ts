@@ -15,8 +15,8 @@ async function begin(t: Parameters<typeof start>[0], env: Record<string, string>
   return { ...started, sfn, clock }
 }
 
-t.test('20 rounds of 50 callers start one execution each', t => queueRounds(t, 20, 50))
-t.test('20 abandoned records are taken over by one of two takers', t => takeoverRounds(t, 20))
+t.test('8 rounds of 50 callers start one execution each', t => queueRounds(t, 8, 50))
+t.test('8 abandoned records are taken over by one of two takers', t => takeoverRounds(t, 8))
 
 t.test('what Step Functions is asked for', async t => {
   const { api, sfn, counted } = await begin(t, { TENANT_STACK_VERSION: '1.20.3' })
