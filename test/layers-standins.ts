@@ -14,7 +14,7 @@ const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
 const impatient = {
   credentials,
   maxAttempts: 1,
-  requestHandler: { connectionTimeout: 1000, requestTimeout: 500, throwOnRequestTimeout: true }
+  requestHandler: { connectionTimeout: 1000, requestTimeout: 1500, throwOnRequestTimeout: true }
 }
 
 async function serve(t: Test, answer: (request: IncomingMessage, body: string, response: ServerResponse) => unknown) {
@@ -105,7 +105,7 @@ export async function startLambda(t: Test, versions: Iterable<string>, moods: La
 }
 
 /** Calls until it succeeds, as Lambda does with events. */
-export async function persist(action: () => Promise<unknown>, tries = 8): Promise<void> {
+export async function persist(action: () => Promise<unknown>, tries = 20): Promise<void> {
   for (let i = 1; ; i++) {
     try {
       await action()
