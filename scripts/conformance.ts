@@ -43,8 +43,8 @@ async function run(): Promise<number> {
   console.log(`conformance: DynamoDB Local on ${java}: ${tests.join(' ')}`)
   try {
     const files = tests.map(name => fileURLToPath(new URL(name, folder)))
-    const tap = fileURLToPath(new URL('./run.mjs', import.meta.resolve('tap')))
-    const child = spawn(process.execPath, [tap, '--timeout=170', '--reporter=terse', ...files], {
+    const runner = fileURLToPath(new URL('./test.js', import.meta.url))
+    const child = spawn(process.execPath, [runner, '--timeout=170', ...files], {
       stdio: 'inherit',
       env: { ...process.env, TEST_DYNAMODB: local.url }
     })
