@@ -1,21 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import cors from '@fastify/cors'
 import helmet from '@fastify/helmet'
-import rateLimit from '@fastify/rate-limit'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { Config } from './config.js'
 import { createCursors } from './dynamo/cursors.js'
 import type { Database } from './dynamo/database.js'
-import { localBroker } from './live/broker.js'
+import { type Broker, localBroker } from './live/broker.js'
 import { createLive } from './live/live.js'
-import { redisBroker } from './live/redis.js'
+import type { RedisBrokerOptions } from './live/redis.js'
 import { type Authenticate, addAuth } from './plugins/auth.js'
 import { addBodies } from './plugins/bodies.js'
 import { addDocs } from './plugins/docs.js'
 import { addErrors, addMethodNotAllowed, clientErrorHandler, frameworkErrors } from './plugins/errors.js'
 import { addEtags } from './plugins/etag.js'
 import { addHealth } from './plugins/health.js'
+import { addAbortLog, RequestLog } from './plugins/logging.js'
 import type { Metrics } from './plugins/metrics.js'
 import { addSockets } from './plugins/sockets.js'
 import { addValidation } from './plugins/validation.js'
@@ -66,6 +65,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { config, database, metrics, now = Date.now, random = randomBytes } = options
   const app = Fastify({
     logger: options.logger ?? false,
+    logController: new RequestLog(),
     bodyLimit: MEGABYTE,
     requestTimeout: 30_000,
     connectionTimeout: 60_000,
@@ -83,6 +83,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     done()
   })
   endConnectionsOnClose(app)
+  addAbortLog(app)
   addErrors(app)
   await addGuards(app, config)
   addBodies(app)
@@ -109,13 +110,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     app.addHook('onClose', async () => void stop?.())
   }
   if (serves('tenants')) {
-    const service = tenantsService(database.dynamo('tenants'), config.tables.tenants, context, config.tenants)
+    const service = await tenantsService(database.dynamo('tenants'), config.tables.tenants, context, config.tenants)
     app.addHook('onClose', service.close)
     await app.register(tenantRoutes, { prefix: '/v1', service })
   }
   if (serves('projects')) {
     const watch = () => metrics.watchMigration((...told) => app.log.warn(...told), config.projects.store, now)
-    const store = openProjectsStore(config, database.dynamo('projects'), context, watch)
+    const store = await openProjectsStore(config, database.dynamo('projects'), context, watch)
     checks.push(store.differences)
     app.addHook('onClose', store.close)
     authenticate = store.service.authenticate
@@ -134,7 +135,7 @@ async function addRealtime(app: FastifyInstance, { config, database, metrics }: 
   const { now, randomBytes } = context
   const { redisUrl: url, liveTtl: ttl, liveSubscriptions: maxSubscriptions } = config.realtime
   const channel = `quintet:realtime:${config.tables.realtime}`
-  const broker = url ? redisBroker({ url, channel, now, log: app.log }) : localBroker(now)
+  const broker = url ? await viaRedis({ url, channel, now, log: app.log }) : localBroker(now)
   const realtime = realtimeService(database.dynamo('realtime'), config.tables.realtime, {
     ...context,
     publish: broker.publish
@@ -147,6 +148,12 @@ async function addRealtime(app: FastifyInstance, { config, database, metrics }: 
   const service = { realtime, live, metrics: metrics.live, config, now }
   await app.register(liveRoutes, { prefix: '/v1', service })
   await app.register(livePage, { service: undefined })
+}
+
+/** Loaded only where it is used, like all that few servers need: a start is paid for by every one of them. */
+async function viaRedis(options: RedisBrokerOptions): Promise<Broker> {
+  const { redisBroker } = await import('./live/redis.js')
+  return redisBroker(options)
 }
 
 /** A connection that is answered while the app closes would otherwise stay open for its next request, and hold it up. */
@@ -174,14 +181,14 @@ async function addGuards(app: FastifyInstance, { corsOrigin, rateLimit: max }: C
     done()
   })
   if (corsOrigin.length > 0) {
-    await app.register(cors, {
+    await app.register(import('@fastify/cors'), {
       origin: corsOrigin.includes('*') ? '*' : [...corsOrigin],
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: EXPOSED_HEADERS
     })
   }
   if (max !== undefined) {
-    await app.register(rateLimit, {
+    await app.register(import('@fastify/rate-limit'), {
       max,
       timeWindow: '1 minute',
       allowList: request => !request.url.startsWith('/v1'),

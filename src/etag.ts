@@ -1,12 +1,21 @@
-import { hash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { Problem } from './problems.js'
 
 /** The entity tag of a representation: equal content gives an equal tag, whatever order its members came in. */
 export function etagOf(representation: unknown): string {
-  return `"${hash('sha256', canonical(representation), 'base64url').slice(0, 27)}"`
+  return tagOf(hash('sha256', canonical(representation), 'base64url'))
 }
 
-function canonical(value: unknown): string {
+const tagOf = (digest: string) => `"${digest.slice(0, 27)}"`
+
+/** The same tag of a representation whose canonical form comes in pieces. */
+export function gatherEtag() {
+  const sum = createHash('sha256')
+  return { add: (piece: string) => void sum.update(piece), tag: () => tagOf(sum.digest('base64url')) }
+}
+
+/** The form of a representation that its tag is made of: objects as lists of their members in the order of names. */
+export function canonical(value: unknown): string {
   return JSON.stringify(value, (_name, member) =>
     member !== null && typeof member === 'object' && !Array.isArray(member) ? sorted(member) : member
   )

@@ -1,5 +1,4 @@
 import closeWithGrace from 'close-with-grace'
-import pretty from 'pino-pretty'
 import { buildApp } from './app.js'
 import { type Config, InvalidConfig, readConfig } from './config.js'
 import { openDatabase } from './dynamo/database.js'
@@ -11,7 +10,7 @@ async function start(config: Config): Promise<void> {
   const database = await openDatabase(config, metrics.observe)
   const logger = {
     level: config.logLevel,
-    ...(process.stdout.isTTY ? { stream: pretty({ ignore: 'pid,hostname' }) } : {})
+    ...(process.stdout.isTTY ? { stream: (await import('pino-pretty')).default({ ignore: 'pid,hostname' }) } : {})
   }
   const app = await buildApp({ config, database, metrics, logger })
   const { dynamodb } = config

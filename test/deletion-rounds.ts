@@ -1,14 +1,17 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { Test as TapTest } from 'tap'
 import { type Started, start, type Test } from './helpers.js'
 
 const repository = 'https://github.com/example/doomed'
 const CHILD = fileURLToPath(new URL('./deletion-child.js', import.meta.url))
+
+const MEMORY_CHILD = fileURLToPath(new URL('./deletion-memory-child.js', import.meta.url))
 
 /** Puts children into a project's partition, as another program could have. */
 export async function fill({ raw }: Started, project: string, count: number): Promise<void> {
@@ -65,6 +68,44 @@ async function inFolder<T>(t: Test, env: Record<string, string>, action: (starte
   const result = await action(started)
   await finish()
   return result
+}
+
+/** Children with long keys, so that to hold all keys is much; and with content, so that a page has few of them. */
+const LONG = 'x'.repeat(900)
+const CONTENT = 'y'.repeat(8_000)
+
+/**
+ * Deletes projects in a process of its own, whose memory is not the engine's: what lives on while many children go is no
+ * more than while few do, and far from what all their keys take.
+ */
+export async function deleteInFlatMemory(t: TapTest, children: number): Promise<void> {
+  const { api, raw, database } = await start(t, { domains: ['projects'] })
+  const counts = { warm: 500, some: 1000, many: children }
+  for (const [project, count] of Object.entries(counts)) {
+    await api.post('/v1/projects', { name: project, repository })
+    const one = (i: number) => ({ pk: `PROJECT#${project}`, sk: `TARGET#${i}${LONG}`, type: 'x', properties: CONTENT })
+    for (let from = 0; from < count; from += 500) {
+      await raw.putAll(
+        'projects',
+        Array.from({ length: Math.min(500, count - from) }, (_, i) => one(from + i))
+      )
+    }
+  }
+  const url = (await database.engine?.listen(0))?.url as string
+  const aws = { AWS_REGION: 'us-east-1', AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' }
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--expose-gc', MEMORY_CHILD, url, ...Object.keys(counts)],
+    { env: { ...process.env, ...aws } }
+  )
+  const { risen, batches } = JSON.parse(stdout) as { risen: [number, number, number]; batches: number }
+  t.strictSame(await raw.all('projects'), [], 'all of it is gone')
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  t.ok(batches >= all / 25, `${batches} batches`)
+  const [, few, many] = risen.map(bytes => Math.round(bytes / 1024)) as [number, number, number]
+  const keys = Math.round((children * LONG.length) / 1024)
+  t.ok(many < keys / 2, `${children} children raised memory by ${many} KB; their keys alone take ${keys} KB`)
+  t.ok(many < few + keys / 4, `1,000 children raised it by ${few} KB`)
 }
 
 /** A token or target made at the same moment as its project is deleted does not survive it. */

@@ -20,15 +20,20 @@ interface Schema {
   maximum?: number
 }
 
-interface Operation {
+export interface Operation {
   parameters?: { name: string; in: string; schema: Schema }[]
   requestBody?: { content: Record<string, { schema: Schema }> }
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>
 }
 
-interface Document {
+export interface Document {
   paths: Record<string, Record<string, Operation>>
   components: { schemas: Record<string, Schema> }
+}
+
+/** What requests are made from: the document, and values to take for members and parameters of some names. */
+export interface Source extends Document {
+  known?: Record<string, unknown[]>
 }
 
 const odd = fc.oneof(
@@ -54,18 +59,20 @@ const odd = fc.oneof(
   fc.jsonValue({ maxDepth: 3 })
 )
 
-function anyValue(document: Document, schema: Schema): fc.Arbitrary<unknown> {
-  if (schema.$ref) return anyValue(document, document.components.schemas[schema.$ref.split('/').at(-1) as string] ?? {})
-  const right = rightValue(document, schema)
+function anyValue(source: Source, schema: Schema, name = ''): fc.Arbitrary<unknown> {
+  const known = source.known?.[name]
+  if (known) return fc.constantFrom(...known)
+  if (schema.$ref) return anyValue(source, source.components.schemas[schema.$ref.split('/').at(-1) as string] ?? {})
+  const right = rightValue(source, schema)
   return fc.oneof({ weight: 12, arbitrary: right }, { weight: 1, arbitrary: odd })
 }
 
-function rightValue(document: Document, schema: Schema): fc.Arbitrary<unknown> {
+function rightValue(source: Source, schema: Schema): fc.Arbitrary<unknown> {
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum) return fc.constantFrom(...schema.enum)
-  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(one => anyValue(document, one)))
+  if (schema.anyOf) return fc.oneof(...schema.anyOf.map(one => anyValue(source, one)))
   if (schema.properties) {
-    const fields = Object.entries(schema.properties).map(([name, one]) => [name, anyValue(document, one)] as const)
+    const fields = Object.entries(schema.properties).map(([name, one]) => [name, anyValue(source, one, name)] as const)
     return fc.record(Object.fromEntries(fields), { requiredKeys: schema.required ?? [] })
   }
   if (schema.examples?.length) return fc.constantFrom(...schema.examples)
@@ -76,7 +83,7 @@ function rightValue(document: Document, schema: Schema): fc.Arbitrary<unknown> {
     case 'boolean':
       return fc.boolean()
     case 'array':
-      return fc.array(anyValue(document, schema.items ?? {}), { maxLength: 3 })
+      return fc.array(anyValue(source, schema.items ?? {}), { maxLength: 3 })
     case 'string':
       return fc.constantFrom('alpha1', 'beta2', '2030-01-01T00:00:00Z', '1.2.3', 'https://example.com/x')
     default:
@@ -88,12 +95,12 @@ const text = (value: unknown) => (typeof value === 'string' ? value : JSON.strin
 const encoded = (value: unknown) => encodeURIComponent(text(value).toWellFormed()) || '%20'
 
 /** One request to an operation. */
-function requestTo(document: Document, path: string, method: string, operation: Operation) {
+export function requestTo(source: Source, path: string, method: string, operation: Operation) {
   const parameters = (operation.parameters ?? []).map(p =>
-    fc.tuple(fc.constant(p), anyValue(document, p.schema), fc.boolean())
+    fc.tuple(fc.constant(p), anyValue(source, p.schema, p.name), fc.boolean())
   )
   const schema = operation.requestBody?.content['application/json']?.schema
-  const body = schema ? fc.option(anyValue(document, schema), { freq: 20, nil: undefined }) : fc.constant(undefined)
+  const body = schema ? fc.option(anyValue(source, schema), { freq: 20, nil: undefined }) : fc.constant(undefined)
   return fc.record({ values: fc.tuple(...parameters), body }).map(({ values, body }) => {
     let url = path
     const query: string[] = []
@@ -109,39 +116,60 @@ function requestTo(document: Document, path: string, method: string, operation: 
   })
 }
 
+/** Every operation below /v1 that answers at once. */
+export function operationsOf(document: Document) {
+  return Object.entries(document.paths)
+    .filter(([path]) => path.startsWith('/v1'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation }))
+    )
+    .filter(({ operation }) => {
+      const success = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))?.[1]
+      return success && !success.content?.['text/event-stream']
+    })
+}
+
+/** Checks answers against the document. */
+export function shapesOf(document: Document) {
+  const ajv = new Ajv({ strict: false, validateFormats: false })
+  ajv.addSchema({ $id: 'openapi', components: document.components })
+  return (operation: Operation, answer: Answer, said: string) =>
+    assertShape(ajv, operation.responses[String(answer.statusCode)], answer, said)
+}
+
 /** Sends `runs` requests to each operation below /v1, and checks each answer against the document. */
 export async function fuzz(t: TapTest, runs: number, seed: number): Promise<void> {
   const { app } = await start(t)
   await app.ready()
   const document = app.swagger() as unknown as Document
-  const ajv = new Ajv({ strict: false, validateFormats: false })
-  ajv.addSchema({ $id: 'openapi', components: document.components })
+  const assertDocumented = shapesOf(document)
   const answers = new Map<number, number>()
-  for (const [path, methods] of Object.entries(document.paths).filter(([path]) => path.startsWith('/v1'))) {
-    for (const [method, operation] of Object.entries(methods)) {
-      const success = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))?.[1]
-      if (!success || success.content?.['text/event-stream']) continue
-      const property = fc.asyncProperty(requestTo(document, path, method.toUpperCase(), operation), async request => {
-        const answer = await app.inject(request as InjectOptions)
-        const status = answer.statusCode
-        answers.set(status, (answers.get(status) ?? 0) + 1)
-        const said = `${request.method} ${request.url} ${request.payload} gave ${status} ${answer.body}`
-        if (status >= 500 && status !== 502) throw new Error(said)
-        const isGeneral = [304, 404, 405, 412, 413, 414, 415].includes(status)
-        const documented = operation.responses[String(status)]
-        if (!documented && !isGeneral) throw new Error(`undocumented: ${said}`)
-        assertShape(ajv, documented, answer, said)
-      })
-      await fc.assert(property, { numRuns: runs, seed })
-    }
+  for (const { path, method, operation } of operationsOf(document)) {
+    const property = fc.asyncProperty(requestTo(document, path, method, operation), async request => {
+      const answer = await app.inject(request as InjectOptions)
+      const status = answer.statusCode
+      answers.set(status, (answers.get(status) ?? 0) + 1)
+      const said = `${request.method} ${request.url} ${request.payload} gave ${status} ${answer.body}`
+      if (status >= 500 && status !== 502) throw new Error(said)
+      const isGeneral = [304, 404, 405, 412, 413, 414, 415].includes(status)
+      if (!operation.responses[String(status)] && !isGeneral) throw new Error(`undocumented: ${said}`)
+      assertDocumented(operation, answer, said)
+    })
+    await fc.assert(property, { numRuns: runs, seed })
   }
   t.ok((answers.get(200) ?? 0) > 0 && (answers.get(400) ?? 0) > 0, JSON.stringify([...answers].sort()))
+}
+
+interface Answer {
+  headers: Record<string, unknown>
+  body: string
+  statusCode: number
 }
 
 function assertShape(
   ajv: Ajv,
   documented: Operation['responses'][string] | undefined,
-  answer: { headers: Record<string, unknown>; body: string; statusCode: number },
+  answer: Answer,
   said: string
 ): void {
   const [type = ''] = String(answer.headers['content-type'] ?? '').split(';')

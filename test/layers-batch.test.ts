@@ -6,9 +6,7 @@ import { layersService } from '../src/services/layers.js'
 import { start } from './helpers.js'
 import { publish, REGION } from './layers-helpers.js'
 
-interface BatchGet {
-  input: { RequestItems?: Record<string, { Keys: object[] }> }
-}
+type BatchGet = Record<string, { Keys: object[] }>
 
 /** DynamoDB as it is when it has little room: of each batch it answers the first half only. */
 function halving(dynamo: Dynamo): Dynamo & { batches: number[] } {
@@ -16,14 +14,14 @@ function halving(dynamo: Dynamo): Dynamo & { batches: number[] } {
   return {
     ...dynamo,
     batches,
-    async send(command: BatchGet, options) {
-      const [[table, request] = []] = Object.entries(command.input.RequestItems ?? {})
-      if (!table || !request) return dynamo.send(command, options)
-      const { Keys } = request
+    async request(operation, input, options) {
+      const [[table, asked] = []] = Object.entries((input.RequestItems ?? {}) as BatchGet)
+      if (operation !== 'BatchGetItem' || !table || !asked) return dynamo.request(operation, input, options)
+      const { Keys } = asked
       batches.push(Keys.length)
       const half = Math.ceil(Keys.length / 2)
-      request.Keys = Keys.slice(0, half)
-      const output = await dynamo.send(command, options)
+      const RequestItems = { [table]: { ...asked, Keys: Keys.slice(0, half) } }
+      const output = await dynamo.request(operation, { ...input, RequestItems }, options)
       const rest = Keys.slice(half)
       return { ...output, UnprocessedKeys: rest.length ? { [table]: { Keys: rest } } : {} }
     }

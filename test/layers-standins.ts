@@ -14,7 +14,7 @@ const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
 const impatient = {
   credentials,
   maxAttempts: 1,
-  requestHandler: { connectionTimeout: 1000, requestTimeout: 1500, throwOnRequestTimeout: true }
+  requestHandler: { connectionTimeout: 5000, requestTimeout: 1500, throwOnRequestTimeout: true }
 }
 
 async function serve(t: Test, answer: (request: IncomingMessage, body: string, response: ServerResponse) => unknown) {

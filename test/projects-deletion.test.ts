@@ -1,5 +1,5 @@
 import t from 'tap'
-import { fill, killDuringDeletion, raceCreationAgainstDeletion } from './deletion-rounds.js'
+import { deleteInFlatMemory, fill, killDuringDeletion, raceCreationAgainstDeletion } from './deletion-rounds.js'
 import { start } from './helpers.js'
 import { aboutEmbedded } from './outside.js'
 
@@ -29,6 +29,8 @@ t.test('killed anywhere, a deletion is finished by the next call', aboutEmbedded
     t.test(`at request ${atRequest}`, t => killDuringDeletion(t, 300, atRequest))
   }
 })
+
+t.test('memory stays flat, however many children go', aboutEmbedded, t => deleteInFlatMemory(t, 4_000))
 
 t.test('no child survives its project', t => raceCreationAgainstDeletion(t, 25))
 

@@ -90,6 +90,37 @@ t.test('a state that others wrote takes part in compare-and-set, too', async t =
   t.match([written.statusCode, written.json()], [200, { version: 1, value: 1 }])
 })
 
+t.test('what others left in the place of a version is none: it counts from 1 anew', async t => {
+  const { api, raw, counted } = await begin(t)
+  const odd = ['7', { a: 1 }, [1], true, null, new Set(['x']), -1, 10n ** 30n]
+  for (const version of odd) {
+    const item = { pk: 'state#odd', sk: 'state#odd', name: 'odd', value: 1, version }
+    await raw.put('realtime', item)
+    const { headers, ...read } = await api.get('/v1/states/odd')
+    t.match(read.json(), { value: 1, version: 0 }, `${version} is read as 0`)
+    const { result, requests } = await counted(() => api.put('/v1/states/odd', { value: 2 }))
+    t.match([result.statusCode, result.json()], [200, { value: 2, version: 1 }])
+    t.strictSame(requests, ['UpdateItem', 'UpdateItem'])
+    t.match((await api.put('/v1/states/odd', { value: 3 })).json(), { version: 2 })
+    t.equal((await raw.get('realtime', 'state#odd', 'state#odd'))?.version, 2)
+    await raw.put('realtime', item)
+    t.equal((await api.put('/v1/states/odd', { value: 2 }, { 'if-match': '"1/x/y"' })).statusCode, 412)
+    const matched = await api.put('/v1/states/odd', { value: 2 }, { 'if-match': String(headers.etag) })
+    t.match([matched.statusCode, matched.json()], [200, { version: 1 }])
+    t.equal((await api.put('/v1/states/odd', { value: 2 }, { 'if-none-match': '*' })).statusCode, 412)
+  }
+})
+
+t.test('an odd version is begun anew once, however many write', async t => {
+  const { api, raw, shuffled } = await begin(t)
+  await raw.put('realtime', { pk: 'state#odd', sk: 'state#odd', name: 'odd', value: 1, version: 'seven' })
+  const answers = await shuffled(() =>
+    Promise.all(Array.from({ length: 10 }, (_, value) => api.put('/v1/states/odd', { value })))
+  )
+  const versions = answers.map(answer => answer.json().version).sort((a, b) => a - b)
+  t.strictSame(versions, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+})
+
 t.test('an expired state is gone for every reader and writer, and its versions go on', async t => {
   const { api, raw, clock } = await begin(t)
   await api.put('/v1/states/e', { value: 1, ttl: SECONDS + 10 })
@@ -149,6 +180,57 @@ t.test('subscribe, list, unsubscribe', async t => {
   t.notOk((await raw.get('realtime', 'state#s', 'subscription#c1'))?.reason, 'it begins anew')
   clock.now += 60_000
   t.match((await api.put('/v1/states/t/subscriptions/c1')).json(), { code: 'connection-not-found' }, 'an expired one')
+})
+
+t.test('If-Match on a subscription is decided in the write', async t => {
+  const { api, raw, counted, shuffled } = await begin(t)
+  const url = '/v1/states/s/subscriptions/c1'
+  const stored = () => raw.get('realtime', 'state#s', 'subscription#c1')
+  t.match((await api.get(url)).json(), { status: 404, code: 'subscription-not-found' })
+  await api.put('/v1/connections/c1', { userId: 'ann' })
+  for (const tag of ['*', '"none"']) {
+    t.equal((await api.put(url, {}, { 'if-match': tag })).statusCode, 412, 'there is none yet')
+    t.equal((await api.delete(url, { 'if-match': tag })).statusCode, 412)
+  }
+  t.notOk(await stored())
+  const first = await api.put(url, {}, { 'if-none-match': '*' })
+  t.equal(first.statusCode, 201)
+  t.equal((await api.put(url, {}, { 'if-none-match': '*' })).statusCode, 412)
+  const read = await counted(() => api.get(url))
+  t.strictSame([read.result.json(), read.requests], [first.json(), ['GetItem']])
+  t.equal(read.result.headers.etag, first.headers.etag)
+
+  const tag = String(first.headers.etag)
+  t.equal((await api.put(url, {}, { 'if-match': tag })).statusCode, 200)
+  const longer = await counted(() => api.put(url, { ttl: SECONDS + 50 }, { 'if-match': tag }))
+  t.match([longer.result.statusCode, longer.result.json()], [200, { ttl: SECONDS + 50, subscribedAt: SECONDS }])
+  t.strictSame(longer.requests, ['GetItem', 'TransactWriteItems'])
+  t.equal((await stored())?.ttl, SECONDS + 50)
+  t.equal((await api.put(url, {}, { 'if-match': tag })).statusCode, 412, 'it has changed')
+  t.equal((await api.put(url, { ttl: SECONDS + 60 }, { 'if-match': tag })).statusCode, 412)
+  t.equal((await api.delete(url, { 'if-match': tag })).statusCode, 412)
+  t.match(await stored(), { status: 'subscribed', ttl: SECONDS + 50 }, 'nothing was written')
+
+  const racing = String(longer.result.headers.etag)
+  const racers = await shuffled(() =>
+    Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        i % 2
+          ? api.delete(url, { 'if-match': racing })
+          : api.put(url, { ttl: SECONDS + 100 + i }, { 'if-match': racing })
+      )
+    )
+  )
+  const won = racers.filter(({ statusCode }) => statusCode < 300)
+  t.equal(won.length, 1, 'one of ten wins')
+  t.ok(racers.every(({ statusCode }) => statusCode < 300 || statusCode === 412))
+
+  await api.put(url)
+  const { headers } = await api.get(url)
+  t.equal((await api.delete(url, { 'if-match': `"other", ${headers.etag}` })).statusCode, 204)
+  t.match(await stored(), { status: 'unsubscribed' })
+  t.equal((await api.get(url)).statusCode, 404, 'an ended one is stored, and no resource any more')
+  t.equal((await api.delete(url, { 'if-match': String(headers.etag) })).statusCode, 412)
 })
 
 t.test('disconnect ends all subscriptions, in batches', async t => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type StepFunctionsOptions, stepFunctions } from '../src/services/provisioner.js'
+import { type StepFunctionsOptions, stepFunctions } from '../src/services/step-functions.js'
 import { start } from './helpers.js'
 import { stepFunctionsStandIn } from './stand-ins/step-functions.js'
 import { queueRounds, takeoverRounds } from './tenants-rounds.js'

@@ -22,7 +22,11 @@ export interface Dynamo {
   // biome-ignore lint/suspicious/noExplicitAny: ElectroDB hands over any of its commands and types the answer itself
   send(command: any, options?: any): Promise<any>
   /** One operation with plain values, for what ElectroDB does not do. */
-  request(operation: Operation, input: Record<string, unknown>): Promise<Record<string, unknown>>
+  request(
+    operation: Operation,
+    input: Record<string, unknown>,
+    options?: { abortSignal?: AbortSignal }
+  ): Promise<Record<string, unknown>>
   readonly client: DynamoDBClient
 }
 
@@ -39,17 +43,12 @@ const MAX_CONFLICTS = 12
  * would add, counted, and retried when transactions of other callers are in the way.
  */
 export function createDynamo(client: DynamoDBClient, observe: Observer, send: Send = sdkSend(client)): Dynamo {
-  async function once(operation: Operation, input: Record<string, unknown>, options: { abortSignal?: AbortSignal }) {
+  async function once(operation: Operation, input: Record<string, unknown>, options?: { abortSignal?: AbortSignal }) {
     const started = performance.now()
-    const tell = (units: number, error?: string) =>
-      observe({
-        operation,
-        input,
-        tables: tablesOf(input),
-        units,
-        seconds: (performance.now() - started) / 1000,
-        error
-      })
+    const tell = (units: number, error?: string) => {
+      const seconds = (performance.now() - started) / 1000
+      observe({ operation, input, tables: tablesOf(input), units, seconds, error })
+    }
     try {
       const output = await send(operation, input, options)
       tell(unitsOf(output))
@@ -60,7 +59,11 @@ export function createDynamo(client: DynamoDBClient, observe: Observer, send: Se
     }
   }
 
-  async function request(operation: Operation, plain: Record<string, unknown>, options = {}) {
+  async function request(
+    operation: Operation,
+    plain: Record<string, unknown>,
+    options?: { abortSignal?: AbortSignal }
+  ) {
     const input = marshalInput(operation, plain)
     for (let attempt = 1; ; attempt++) {
       try {
@@ -86,7 +89,9 @@ function tablesOf(input: Record<string, unknown>): string[] {
   return [...new Set(items.flatMap(item => Object.values(item).map(part => part.TableName)))]
 }
 
-function unitsOf(output: { ConsumedCapacity?: unknown }): number {
-  const consumed = [output.ConsumedCapacity ?? []].flat() as { CapacityUnits?: number }[]
+type Consumed = { CapacityUnits?: number }
+
+function unitsOf({ ConsumedCapacity: consumed }: { ConsumedCapacity?: Consumed | Consumed[] }): number {
+  if (!Array.isArray(consumed)) return consumed?.CapacityUnits ?? 0
   return consumed.reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0)
 }

@@ -5,7 +5,6 @@ import { createDynamo, type Dynamo, type Observer } from './client.js'
 import type { Engine } from './engine/index.js'
 import { assertCanAsk, reasonOf } from './explain.js'
 import { engineExchange, fastSend } from './fast-client.js'
-import { httpExchange } from './fast-http.js'
 import { createTable, tableDifferences } from './schema.js'
 import { type Domain, tablesOf } from './tables.js'
 
@@ -32,17 +31,18 @@ const LIMITS = {
 export async function openDatabase(config: Config, observe: Observer, now = Date.now): Promise<Database> {
   const engine = config.dynamodb.kind === 'embedded' ? await openEmbedded(config.dynamodb.folder, now) : undefined
   const closers: (() => unknown)[] = []
-  const open = (settings: DynamoDBClientConfig): Dynamo => {
+  const open = async (settings: DynamoDBClientConfig): Promise<Dynamo> => {
     const client = new DynamoDBClient(settings)
     closers.push(() => client.destroy())
     if (config.dynamodbClient === 'sdk') return createDynamo(client, observe)
     if (engine) return createDynamo(client, observe, fastSend(client, engineExchange(engine)))
+    const { httpExchange } = await import('./fast-http.js')
     const { exchange, close } = httpExchange(client, LIMITS.requestHandler)
     closers.push(close)
     return createDynamo(client, observe, fastSend(client, exchange))
   }
-  const shared = open(engine ? embedded(engine) : remote(config))
-  const projects = config.projects.assumeRoleArn ? open(assumed(config)) : shared
+  const shared = await open(engine ? embedded(engine) : remote(config))
+  const projects = config.projects.assumeRoleArn ? await open(assumed(config)) : shared
   const dynamo = (domain: Domain) => (domain === 'projects' ? projects : shared)
   const tables = tablesOf(config.domains).map(([id, definition]) => ({
     name: config.tables[id],

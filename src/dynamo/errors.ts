@@ -1,4 +1,5 @@
 import { Problem } from '../problems.js'
+import { imageToJson } from './images.js'
 import type { Attributes } from './values.js'
 
 /** What goes wrong between us and DynamoDB, told apart by what a caller can do about it. */
@@ -68,7 +69,7 @@ function withSafeImages(failure: DynamoError): DynamoError {
 }
 
 function safeImage(image: Attributes): Attributes {
-  const text = JSON.stringify(image)
+  const text = JSON.stringify(imageToJson(image))
   if (!/"N":"-?[\d.]{16}/.test(text)) return image
   return JSON.parse(text, (name, value) => (name === 'N' && typeof value === 'string' ? bounded(value) : value))
 }

@@ -1,4 +1,7 @@
 import type { Entity } from 'electrodb'
+import { reader } from './declared.js'
+import { type KeyReader, keyReader, namesIn } from './keys.js'
+import { formatDirectly, getDirectly, type Inside, sendDirectly } from './shortcuts.js'
 import type { Item } from './values.js'
 
 /**
@@ -10,7 +13,7 @@ type Names<T extends string> = T extends `${string}\${${infer N}}${infer Rest}` 
 
 /** An index key as the document writes it: `key('sk', 'TOKEN#${tokenId}')`. */
 export function key<const F extends string, const T extends string>(field: F, template: T) {
-  const composite = [...template.matchAll(/\$\{(\w+)\}/g)].map(match => match[1]) as unknown as Names<T>
+  const composite = namesIn(template) as unknown as Names<T>
   return { field, template, composite, casing: 'none' as const }
 }
 
@@ -33,24 +36,6 @@ export interface Expiry {
   now: () => number
 }
 
-/** What we touch of an entity's inside. ElectroDB is pinned to the version in which these are so. */
-interface Inside {
-  model: {
-    indexes: Record<string, { index?: string; pk: KeyFacet; sk?: KeyFacet }>
-    schema: {
-      attributes: Record<string, { type: string }>
-      formatItemForRetrieval(item: Item, config: unknown): Item
-    }
-  }
-  _normalizeExecutionOptions(input: { provided?: unknown[] }): unknown
-  formatResponse(response: { Item?: Item; Items?: Item[] }, index: string, config: unknown): unknown
-}
-
-interface KeyFacet {
-  field: string
-  template: string
-}
-
 const OPTIONS = { ignoreOwnership: true, originalErr: true }
 
 /**
@@ -60,10 +45,22 @@ const OPTIONS = { ignoreOwnership: true, originalErr: true }
 // biome-ignore lint/suspicious/noExplicitAny: ElectroDB's own bound for "some entity"
 export function exact<E extends Entity<any, any, any, any>>(entity: E, expiry?: Expiry): E {
   const inside = entity as unknown as Inside
+  const readers = keysOfTable(inside)
+  inside.ownsKeys = item => readers.every(({ field, read }) => read(item[field]) !== undefined)
   acceptAllOwners(inside)
-  fillFromKeys(inside)
+  formatDirectly(inside)
+  fillFromKeys(inside, readers)
   if (expiry) hideExpired(inside, expiry)
+  sendDirectly(inside)
+  getDirectly(inside, readers)
   return entity
+}
+
+function keysOfTable({ model }: Inside): KeyReader[] {
+  const table = Object.values(model.indexes).find(index => !index.index)
+  return [table?.pk, table?.sk]
+    .filter(facet => facet !== undefined)
+    .map(facet => keyReader(facet.field, facet.template))
 }
 
 /** The option given once to the entity is lost on index queries, so it goes into every call. */
@@ -73,48 +70,22 @@ function acceptAllOwners(inside: Inside): void {
     normalize.call(inside, { ...input, provided: [OPTIONS, ...(input.provided ?? [])] })
 }
 
-function fillFromKeys(inside: Inside): void {
-  const { schema } = inside.model
-  const readers = keyReaders(inside)
+/** Reads an item as the entity declares it, with the ids that it holds in its key alone. */
+function fillFromKeys({ model: { schema } }: Inside, readers: readonly KeyReader[]): void {
+  const declared = reader(schema.attributes)
   const format = schema.formatItemForRetrieval
-  schema.formatItemForRetrieval = (item, config) => {
-    const data = format.call(schema, item, config)
-    for (const read of readers) read(item, data)
-    return data
-  }
-}
-
-/** For each key of the table that holds ids: a function that puts the missing ones into the data. */
-function keyReaders(inside: Inside) {
-  const table = Object.values(inside.model.indexes).find(index => !index.index)
-  const { attributes } = inside.model.schema
-  const facets = [table?.pk, table?.sk].filter(facet => facet?.template.includes('${')) as KeyFacet[]
-  return facets.map(({ field, template }) => {
-    const names = [...template.matchAll(/\$\{(\w+)\}/g)].map(match => match[1] as string)
-    const pattern = keyPattern(template, names.length)
-    return (item: Item, data: Item) => {
-      if (names.every(name => data[name] !== undefined)) return
-      const parts = pattern.exec(String(item[field]))
-      names.forEach((name, i) => {
-        const part = parts?.[i + 1]
-        if (part !== undefined) data[name] ??= attributes[name]?.type === 'number' ? Number(part) : part
-      })
-    }
-  })
-}
-
-/**
- * Identifiers hold no `#`, except for the last part of a key, which may be a tail such as `UPDATE#0.1.18`. What parts
- * two of them is not in the first: `us-east-1.zope.interface` is a region and a package.
- */
-function keyPattern(template: string, count: number): RegExp {
-  let seen = 0
-  const source = template.replace(/\$\{\w+\}|[^$]+/g, part => {
-    if (!part.startsWith('${')) return part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-    seen += 1
-    return seen === count ? '(.*)' : '([^#]*?)'
-  })
-  return new RegExp(`^${source}$`, 's')
+  schema.formatItemForRetrieval = (item, config) =>
+    declared(item, known => {
+      const data = format.call(schema, known, config)
+      for (const { field, names, read } of readers) {
+        if (names.every(name => data[name] !== undefined)) continue
+        read(item[field])?.forEach((id, i) => {
+          const name = names[i] as string
+          data[name] ??= schema.attributes[name]?.type === 'number' ? Number(id) : id
+        })
+      }
+      return data
+    })
 }
 
 function hideExpired(inside: Inside, expiry: Expiry): void {

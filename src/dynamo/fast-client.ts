@@ -50,9 +50,10 @@ export function fastSend(client: DynamoDBClient, exchange: Exchange): Send {
     return decode(answer.body.toString())
   }
 
+  let strategy: RetryStrategy | undefined
   return async (operation, input, { abortSignal } = {}) => {
     const body = encode(operation === 'TransactWriteItems' ? withToken(input) : input)
-    const strategy = (await client.config.retryStrategy()) as RetryStrategy
+    strategy ??= (await client.config.retryStrategy()) as RetryStrategy
     let token = await strategy.acquireInitialRetryToken('')
     for (let attempts = 1; ; attempts++) {
       try {

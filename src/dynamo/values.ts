@@ -91,7 +91,9 @@ function fromAttribute(value: AttributeValue): unknown {
   return null
 }
 
-function base64(bytes: Uint8Array): string {
+/** An image that came with an error may hold its bytes in base64 already. */
+function base64(bytes: Uint8Array | string): string {
+  if (typeof bytes === 'string') return bytes
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
 }
 

@@ -7,22 +7,26 @@ import { type Attributes, assertItemSize, assertKeySize, type Item, marshal, unm
 
 type Input = Record<string, unknown>
 
-const VALUES = ['Key', 'Item', 'ExpressionAttributeValues', 'ExclusiveStartKey']
+const VALUES = new Set(['Key', 'Item', 'ExpressionAttributeValues', 'ExclusiveStartKey'])
 
 /** Stored names that ElectroDB writes for itself, or that stand only in keys. */
 const EXTRA = new RegExp(`^(__edb_[ev]__$|${KEY_ONLY})`)
 
 /** A request as DynamoDB takes it; refuses what DynamoDB would refuse for its size. */
 export function marshalInput(operation: string, input: Input): Input {
-  const counted = { ...input, ReturnConsumedCapacity: 'TOTAL' }
   if (input.TransactItems) {
     const items = (input.TransactItems as Record<string, Input>[]).map(item =>
       Object.fromEntries(Object.entries(item).map(([kind, part]) => [kind, marshalPart(part)]))
     )
-    return { ...counted, TransactItems: items }
+    return { ...input, TransactItems: items, ReturnConsumedCapacity: 'TOTAL' }
   }
-  if (input.RequestItems) return { ...counted, RequestItems: marshalBatch(operation, input.RequestItems as Input) }
-  return { ...marshalPart(input), ReturnConsumedCapacity: 'TOTAL' }
+  if (input.RequestItems) {
+    const RequestItems = marshalBatch(operation, input.RequestItems as Input)
+    return { ...input, RequestItems, ReturnConsumedCapacity: 'TOTAL' }
+  }
+  const request = marshalPart(input)
+  request.ReturnConsumedCapacity = 'TOTAL'
+  return request
 }
 
 function marshalBatch(operation: string, tables: Input): Input {
@@ -40,17 +44,20 @@ function marshalPart(part: Input): Input {
   const out: Input = {}
   for (const name in part) {
     const value = part[name]
-    if (value !== undefined) out[name] = VALUES.includes(name) ? marshal(withoutExtras(value as Item, name)) : value
+    if (value !== undefined) out[name] = VALUES.has(name) ? marshal(withoutExtras(value as Item, name)) : value
   }
+  const written = (out.Item ?? out.Key) as Attributes | undefined
   if (out.Item) assertItemSize(out.Item as Attributes)
-  if (out.Item ?? out.Key) assertKeySize((out.Item ?? out.Key) as Attributes, tableKeyNames)
+  if (written) assertKeySize(written, tableKeyNames)
   if (typeof out.UpdateExpression === 'string') dropExtras(out, out.UpdateExpression)
   return out
 }
 
 function withoutExtras(item: Item, name: string): Item {
   if (name !== 'Item') return item
-  return Object.fromEntries(Object.entries(item).filter(([field]) => !EXTRA.test(field)))
+  const kept: Item = {}
+  for (const field in item) if (!EXTRA.test(field)) kept[field] = item[field]
+  return kept
 }
 
 /** Takes ElectroDB's own attributes out of an update, and their names and values with them. */
@@ -71,9 +78,8 @@ function dropExtras(out: Input, expression: string): void {
   out.ExpressionAttributeValues = Object.keys(values).length ? values : undefined
 }
 
-/** An answer with plain values in place of attribute values. */
-export function unmarshalOutput(output: Input): Input {
-  const out = { ...output }
+/** An answer with plain values in place of attribute values; the answer itself is changed, since nobody else has it. */
+export function unmarshalOutput(out: Input): Input {
   if (out.Item) out.Item = unmarshal(out.Item as Attributes)
   if (out.Attributes) out.Attributes = unmarshal(out.Attributes as Attributes)
   if (out.Items) out.Items = (out.Items as Attributes[]).map(unmarshal)

@@ -1,4 +1,5 @@
 import type { Dynamo } from './client.js'
+import { strangeType } from './declared.js'
 import type { Part } from './transact.js'
 import { type Attributes, type Item, unmarshal } from './values.js'
 
@@ -37,12 +38,23 @@ export function amended(params: object, ...amendments: Amendment[]): Item {
 
 /** The amendment under which the named attributes are still what they were when the item was read. */
 export function stillAs(item: object, names: readonly string[]): Amendment {
-  const given = names.filter(name => (item as Item)[name] !== undefined)
-  const parts = names.map(name => (given.includes(name) ? `#${name} = :was_${name}` : `attribute_not_exists(#${name})`))
+  const strange = names.filter(name => strangeType(item, name))
+  const given = names.filter(name => (item as Item)[name] !== undefined && !strange.includes(name))
+  const isAbsent = (name: string) => `attribute_not_exists(#${name})`
+  const parts = names.map(name => {
+    if (strange.includes(name)) return `NOT attribute_type(#${name}, :type_${name})`
+    if (!given.includes(name)) return isAbsent(name)
+    // Blank also stands for a required attribute that is not there.
+    const isSame = `#${name} = :was_${name}`
+    return (item as Item)[name] === '' ? `(${isAbsent(name)} OR ${isSame})` : isSame
+  })
   return {
     condition: parts.join(' AND '),
     names: Object.fromEntries(names.map(name => [`#${name}`, name])),
-    values: Object.fromEntries(given.map(name => [`:was_${name}`, (item as Item)[name]]))
+    values: Object.fromEntries([
+      ...given.map(name => [`:was_${name}`, (item as Item)[name]]),
+      ...strange.map(name => [`:type_${name}`, strangeType(item, name)])
+    ])
   }
 }
 

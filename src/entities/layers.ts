@@ -8,7 +8,8 @@ const content = {
   pckgVrsn: { type: 'string' },
   requirementsTxt: { type: 'string' },
   requirementsHsh: { type: 'string' },
-  crtdDt: { type: 'string' }
+  /** Of others, also a number of seconds. */
+  crtdDt: { type: 'any' }
 } as const
 
 const layerContent = {
@@ -16,7 +17,7 @@ const layerContent = {
   pckg: { type: 'string', required: true },
   lyrVrsn: { type: 'number', required: true },
   arn: { type: 'string' },
-  deleted_date: { type: 'string' },
+  deleted_date: { type: 'any' },
   ...content
 } as const
 

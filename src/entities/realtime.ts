@@ -135,7 +135,7 @@ export type RealtimeEntities = ReturnType<typeof realtimeEntities>
 export const lifeAt = (seconds: number) => ({
   names: { '#ttl': 'ttl' },
   values: { ':now': seconds },
-  isLive: 'attribute_exists(pk) AND (attribute_not_exists(#ttl) OR #ttl > :now)',
+  isLive: 'attribute_exists(pk) AND NOT #ttl <= :now',
   isGone: 'attribute_not_exists(pk) OR #ttl <= :now'
 })
 

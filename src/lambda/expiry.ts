@@ -1,7 +1,8 @@
 import { LambdaClient } from '@aws-sdk/client-lambda'
 import { readConfig } from '../config.js'
 import { openDatabase } from '../dynamo/database.js'
-import { lambdaDeletion, layerExpiry, type RemovalEvent } from '../services/layer-expiry.js'
+import { layerExpiry, type RemovalEvent } from '../services/layer-expiry.js'
+import { lambdaDeletion } from '../services/layer-lambda.js'
 
 /** The Lambda function behind the event bus: an expired layer's row comes back as deleted, and its version goes. */
 

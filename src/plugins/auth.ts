@@ -24,14 +24,18 @@ const unauthorized = (detail: string, error?: string) =>
 export function addAuth(app: FastifyInstance, adminToken: string, authenticate: Authenticate): void {
   const admin = digest(adminToken)
 
-  app.addHook('onRequest', async request => {
-    if (!/^\/v1(\/|\?|$)/.test(request.url)) return
-    const token = tokenOf(request)
-    if (!token) throw unauthorized('Send the header Authorization: Bearer <token>')
-    if (timingSafeEqual(digest(token), admin)) return
+  async function assertHolder(request: FastifyRequest, token: string): Promise<void> {
     const holder = await authenticate(token)
     if (!holder) throw unauthorized('The token is not known', 'invalid_token')
     assertOwn(request, holder.project)
+  }
+
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!/^\/v1(\/|\?|$)/.test(request.url)) return done()
+    const token = tokenOf(request)
+    if (!token) return done(unauthorized('Send the header Authorization: Bearer <token>'))
+    if (timingSafeEqual(digest(token), admin)) return done()
+    assertHolder(request, token).then(() => done(), done)
   })
 }
 

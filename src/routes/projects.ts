@@ -1,6 +1,7 @@
 import { IfMatch, IfMatchOrNone, NoContent, PageQuery, problems, strict } from '../schemas/common.js'
 import * as schema from '../schemas/projects.js'
 import type { ProjectsService } from '../services/projects.js'
+import { sendOverview } from './overview.js'
 import { created, noContent, page, preconditions, type Routes } from './reply.js'
 
 const tags = ['projects']
@@ -50,12 +51,14 @@ export const projectRoutes: Routes<ProjectsService> = async (app, { service: pro
         operationId: 'getProjectOverview',
         tags,
         summary: 'Get a project with its tokens and targets',
-        description: 'All of the project’s partition, in one query for each megabyte.',
+        description:
+          'All of the project’s partition, in one query for each megabyte. More than one page is sent as it is read, with ' +
+          'the `ETag` in the trailer, unless the request has `If-None-Match`.',
         params: schema.ProjectParams,
         response: { 200: schema.ProjectOverview, ...problems('project-not-found') }
       }
     },
-    request => projects.getProjectOverview(request.params.name)
+    (request, reply) => sendOverview(request, reply, projects.readProjectOverview(request.params.name))
   )
 
   app.patch(

@@ -89,6 +89,20 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
       page(request, reply, await realtime.listSubscriptionsOfState(request.params.name, request.query))
   )
 
+  app.get(
+    '/states/:name/subscriptions/:connectionId',
+    {
+      schema: {
+        operationId: 'getSubscription',
+        tags,
+        summary: 'Get an active subscription',
+        params: schema.SubscriptionParams,
+        response: { 200: schema.Subscription, ...problems('subscription-not-found') }
+      }
+    },
+    request => realtime.getSubscription(request.params.name, request.params.connectionId)
+  )
+
   app.put(
     '/states/:name/subscriptions/:connectionId',
     {
@@ -99,17 +113,19 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         description:
           'The state need not exist yet. An active subscription stays as it is, but for the `ttl` that is given. The connection of a socket gets the values from now on.',
         params: schema.SubscriptionParams,
+        headers: IfMatchOrNone,
         body: schema.SubscriptionContent,
         response: {
           200: schema.Subscription,
           201: schema.Subscription,
-          ...problems('connection-not-found', 'concurrent-changes')
+          ...problems('connection-not-found', 'concurrent-changes', 'precondition-failed')
         }
       }
     },
     async (request, reply) => {
       const { name, connectionId } = request.params
-      const { created: isNew, subscription } = await realtime.subscribe(name, connectionId, request.body)
+      const result = await realtime.subscribe(name, connectionId, request.body, preconditions(request))
+      const { created: isNew, subscription } = result
       return isNew ? created(reply, ['states', name, 'subscriptions', connectionId], subscription) : subscription
     }
   )
@@ -123,13 +139,14 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         summary: 'End a subscription',
         description: 'It stays stored, as `unsubscribed`.',
         params: schema.SubscriptionParams,
+        headers: IfMatch,
         querystring: schema.UnsubscribeQuery,
-        response: { 204: NoContent, ...problems('subscription-not-found') }
+        response: { 204: NoContent, ...problems('subscription-not-found', 'precondition-failed') }
       }
     },
     async (request, reply) => {
       const { name, connectionId } = request.params
-      await realtime.unsubscribe(name, connectionId, request.query.reason)
+      await realtime.unsubscribe(name, connectionId, request.query.reason, preconditions(request))
       return noContent(reply)
     }
   )

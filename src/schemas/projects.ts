@@ -118,7 +118,11 @@ const Properties = Type.Record(Type.String(), Type.Unknown(), targetProperties)
 export const Target = component(
   'Target',
   Type.Object(
-    { name: Type.String({ examples: ['production'] }), type: TargetType, properties: Properties },
+    {
+      name: Type.String({ examples: ['production'] }),
+      type: Type.String({ examples: ['aws_account'] }),
+      properties: Properties
+    },
     { description: 'Where a project may deploy to.' }
   )
 )

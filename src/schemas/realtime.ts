@@ -30,6 +30,8 @@ const Value = Type.Unknown({
   description: 'Any JSON that DynamoDB stores: up to 400 KB and 32 levels.',
   examples: [{ home: 2, away: 1 }]
 })
+/** Others may have stored any number. */
+const StoredTtl = Type.Integer({ description: 'When it is gone, in epoch seconds.', examples: [4102444800] })
 const Seconds = (description: string) => Type.Integer({ description, examples: [1643245799] })
 
 export const StateParams = Type.Object({ name: StateName })
@@ -49,7 +51,7 @@ export const State = component(
       value: Value,
       version: Type.Integer({ description: 'How often it was written; 0 if others wrote it.', examples: [7] }),
       updatedAt: Type.Optional(Timestamp('When it was written.')),
-      ttl: Type.Optional(Ttl)
+      ttl: Type.Optional(StoredTtl)
     },
     { description: 'A value that is shared.' }
   )
@@ -66,7 +68,7 @@ export const Subscription = component(
       subscribedAt: Type.Optional(Seconds('When it began, in epoch seconds.')),
       unsubscribedAt: Type.Optional(Seconds('When it ended, in epoch seconds.')),
       reason: Type.Optional(Type.String({ description: 'Why it ended.' })),
-      ttl: Type.Optional(Ttl)
+      ttl: Type.Optional(StoredTtl)
     },
     { description: 'A connection that hears of a state.' }
   )
@@ -84,7 +86,7 @@ export const Connection = component(
       connectionId: Type.String({ examples: ['conn-1234'] }),
       userId: Type.String({ examples: ['ann'] }),
       connectedAt: Type.Optional(Timestamp('When it was made.')),
-      ttl: Type.Optional(Ttl)
+      ttl: Type.Optional(StoredTtl)
     },
     { description: 'A client that is connected.' }
   )
@@ -98,7 +100,7 @@ export const User = component(
     {
       userId: Type.String({ examples: ['ann'] }),
       email: Type.String({ examples: ['ann@example.com'] }),
-      ttl: Type.Optional(Ttl)
+      ttl: Type.Optional(StoredTtl)
     },
     { description: 'A user.' }
   )

@@ -91,11 +91,15 @@ export function aliasWrites(entities: HostingEntities, { now, randomBytes }: Ser
         ...ids.map(deploymentId => deployment.get({ deploymentId }).commit())
       ])
     )
-    const take = <T>(count: number) => found.splice(0, count).map(item => (item ?? undefined) as T | undefined)
+    // What was asked for is written to later, whatever the items say of themselves.
+    const take = <T>(keys: object[]) =>
+      found.splice(0, keys.length).map((item, i) => (item ? { ...item, ...keys[i] } : undefined) as T | undefined)
     return {
-      routes: new Map(take<Pointer>(routes.length).map((item, i) => [nameOf(routes[i] as AliasName), item])),
-      configs: new Map(take<StoredConfig>(configs.length).map((item, i) => [nameOf(configs[i] as AliasName), item])),
-      deployments: new Map(take<StoredDeployment>(ids.length).map((item, i) => [ids[i] as string, item]))
+      routes: new Map(take<Pointer>(routes).map((item, i) => [nameOf(routes[i] as AliasName), item])),
+      configs: new Map(take<StoredConfig>(configs).map((item, i) => [nameOf(configs[i] as AliasName), item])),
+      deployments: new Map(
+        take<StoredDeployment>(ids.map(deploymentId => ({ deploymentId }))).map((item, i) => [ids[i] as string, item])
+      )
     }
   }
 
@@ -159,7 +163,7 @@ export function aliasWrites(entities: HostingEntities, { now, randomBytes }: Ser
     const ended = ({ ended }: Parts) =>
       ended
         .check(name)
-        .where((attr, op) => `(${IS_FREE} OR ${op.lt(attr.changeId, changeId)})`)
+        .where((attr, op) => `NOT ${op.gte(attr.changeId, changeId)}`)
         .commit({ response: 'all_old' })
     const kept = given.config ? { config: given.config } : seen && seenConfig
     const stored = { ...name, deploymentId, createDate, config: kept?.config }

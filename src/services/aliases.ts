@@ -112,7 +112,7 @@ export function aliasActions(
       service.transaction.get(({ route, configNextJs }) => [route.get(name).commit(), configNextJs.get(name).commit()])
     )
     if (!route) throw aliasNotFound(name)
-    return { route: route as StoredRoute, config: (config ?? undefined) as StoredConfig | undefined }
+    return { route: { ...(route as StoredRoute), ...name }, config: (config ?? undefined) as StoredConfig | undefined }
   }
 
   async function getAliasById(name: AliasName) {

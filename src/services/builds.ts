@@ -39,7 +39,9 @@ export function buildActions(entities: LayerEntities, { cursors, now }: ServiceC
             ? latestBuild
                 .patch({ pckg })
                 .set(latest)
-                .where(({ bltVrsn }, { eq }) => eq(bltVrsn, before))
+                .where(({ bltVrsn }, { eq, type }) =>
+                  before === 0 ? `NOT ${type(bltVrsn, 'N')} OR ${eq(bltVrsn, 0)}` : eq(bltVrsn, before)
+                )
                 .commit({ response: 'all_old' })
             : latestBuild.create(item).commit({ response: 'all_old' }),
           build.create(item).commit()

@@ -1,5 +1,6 @@
 import type { Dynamo } from '../dynamo/client.js'
 import { type PageRequest, readPage } from '../dynamo/cursors.js'
+import { strangenessOf } from '../dynamo/declared.js'
 import type { Item } from '../dynamo/values.js'
 import { type Amendment, amended, attempt, stillAs, transact } from '../dynamo/write.js'
 import { lifeAt, type RealtimeEntities } from '../entities/realtime.js'
@@ -30,11 +31,12 @@ export function connectionActions(
 ) {
   const { connection, subscription } = entities
 
-  const present = ({ connectionId, userId, connectedAt, ttl }: ConnectionView): ConnectionView => ({
-    connectionId,
-    userId,
-    connectedAt,
-    ttl
+  const present = (item: ConnectionView): ConnectionView => ({
+    connectionId: item.connectionId,
+    userId: item.userId,
+    connectedAt: item.connectedAt,
+    ttl: item.ttl,
+    ...strangenessOf(item)
   })
 
   async function getConnection(connectionId: string): Promise<ConnectionView> {

@@ -75,7 +75,8 @@ export function deploymentActions(
   async function findDeployment(deploymentId: string, options: { consistent?: true } = {}): Promise<StoredDeployment> {
     const { data } = await deployment.get({ deploymentId }).go(options)
     if (!data) throw deploymentNotFound(deploymentId)
-    return data
+    // What was asked for is written to later, whatever the item says of itself.
+    return { ...data, deploymentId }
   }
 
   async function getDeploymentById(deploymentId: string) {

@@ -11,12 +11,12 @@ export function toText(value: unknown): string {
 export function fromText(stored: unknown): Item {
   if (isObject(stored)) return stored
   try {
-    const parsed = JSON.parse(String(stored))
+    const parsed = JSON.parse(toText(stored))
     if (isObject(parsed)) return parsed
   } catch {
     // Not JSON: shown as text, below.
   }
-  return { text: String(stored) }
+  return { text: toText(stored) }
 }
 
 const isObject = (value: unknown): value is Item => typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -43,6 +43,9 @@ const present = ({ chnl, rgn, pckg, lyrVrsn, uptdDt }: StoredChannel) => ({
   updatedAt: uptdDt
 })
 
+/** Whether a channel's name can be put into what stands there; others may have stored no set of texts. */
+const canHold = where(({ chnls }, { notExists, type }) => `${notExists(chnls)} OR ${type(chnls, 'SS')}`)
+
 /** Channels such as `lts`: names for versions that do not expire while a channel holds them. */
 export function channelActions(
   entities: LayerEntities,
@@ -52,8 +55,9 @@ export function channelActions(
   const { channel } = entities.entities
 
   async function findChannel(region: string, name: string, chnl: string): Promise<StoredChannel | undefined> {
-    const { data } = await channel.get({ rgn: region, pckg: packageName(name), chnl }).go({ consistent: true })
-    return data ?? undefined
+    const key = { rgn: region, pckg: packageName(name), chnl }
+    const { data } = await channel.get(key).go({ consistent: true })
+    return data ? { ...data, ...key } : undefined
   }
 
   async function getChannel(region: string, name: string, chnl: string) {
@@ -111,7 +115,7 @@ export function channelActions(
           .patch({ ...owner, lyrVrsn })
           .add({ chnls: [chnl] })
           .remove(['exDt'])
-          .where(all(isActive, isAlive(now())))
+          .where(all(isActive, isAlive(now()), canHold))
           .commit(),
         ...(before && before.lyrVrsn !== lyrVrsn ? [letGo(layer, before, release)] : [])
       ])
@@ -120,7 +124,7 @@ export function channelActions(
 
   /** Takes a channel's name off a version; a deprecated one that nothing else keeps starts to expire. */
   function letGo(layer: Layer, { chnl, uptdDt: _at, ...version }: StoredChannel, release: Release) {
-    const names = where(({ chnls }, { contains }) => contains(chnls, chnl))
+    const names = where(({ chnls }, { contains, type }) => `${type(chnls, 'SS')} AND ${contains(chnls, chnl)}`)
     const isLast = where(
       ({ chnls, dplySts, kept }, { size, escape: literal, eq, notExists }) =>
         `${size(chnls)} = ${literal(1)} AND ${eq(dplySts, 'deprecated')} AND ${notExists(kept)}`
@@ -129,7 +133,7 @@ export function channelActions(
       ({ chnls, dplySts, kept }, { size, escape: literal, ne, exists, notExists }) =>
         `${size(chnls)} > ${literal(1)} OR ${notExists(dplySts)} OR ${ne(dplySts, 'deprecated')} OR ${exists(kept)}`
     )
-    const isNot = where(({ chnls }, { contains, notExists }) => `${notExists(chnls)} OR NOT ${contains(chnls, chnl)}`)
+    const isNot = where(({ chnls }, { contains, type }) => `NOT ${type(chnls, 'SS')} OR NOT ${contains(chnls, chnl)}`)
     const change = () => layer.patch(version).delete({ chnls: [chnl] })
     const releases = {
       expires: () =>

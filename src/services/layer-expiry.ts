@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { type DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb'
-import { DeleteLayerVersionCommand, type LambdaClient } from '@aws-sdk/client-lambda'
 import { imageFromJson } from '../dynamo/images.js'
 import type { Attributes } from '../dynamo/values.js'
 import { arnOf, deletedImage, IS_ABSENT, isDeletedImage, isLayerVersion } from '../entities/layers.js'
@@ -68,17 +67,6 @@ function layerVersionOf(arn: string | undefined): LayerVersion {
   const [, layer, region, version] = ARN.exec(arn ?? '') ?? []
   if (!layer || !region) throw new Unprocessable(`The row names no layer version: ${arn}`)
   return { layer, region, version: Number(version) }
-}
-
-/** Deletes through Lambda's API in the layer's region; a version that is not there is deleted. */
-export function lambdaDeletion(clientIn: (region: string) => LambdaClient): DeleteLayerVersion {
-  return async ({ region, layer, version }) => {
-    try {
-      await clientIn(region).send(new DeleteLayerVersionCommand({ LayerName: layer, VersionNumber: version }))
-    } catch (error) {
-      if ((error as Error).name !== 'ResourceNotFoundException') throw error
-    }
-  }
 }
 
 /** A bus in this process: it delivers at once, and refuses what its handler could not do. */

@@ -44,7 +44,8 @@ export interface StoredBuild extends StoredContent {
 
 /** DynamoDB's epoch seconds, or another program's text, as ISO 8601; nothing if it is no time at all. */
 function isoTime(stored: unknown): string | undefined {
-  if (typeof stored !== 'number') return stored as string | undefined
+  if (typeof stored === 'string') return stored
+  if (typeof stored !== 'number') return undefined
   const time = new Date(stored * 1000)
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString()
 }
@@ -113,7 +114,10 @@ export const layerNotFound = (region: string, name: string, version?: number) =>
 type Operation = (...parts: any[]) => string
 // biome-ignore lint/suspicious/noExplicitAny: as above
 type Attributes = Record<string, any>
-type Operations = Record<'eq' | 'ne' | 'gt' | 'contains' | 'size' | 'escape' | 'exists' | 'notExists', Operation>
+type Operations = Record<
+  'eq' | 'ne' | 'gt' | 'contains' | 'size' | 'escape' | 'exists' | 'notExists' | 'type',
+  Operation
+>
 export type Condition = (attributes: object, operations: object) => string
 
 /** The condition that holds when all of them do. */
@@ -138,7 +142,10 @@ export const isAlive = (now: number) =>
 export const hasStatus = (status: 'latest' | 'deprecated') => where(({ dplySts }, { eq }) => eq(dplySts, status))
 
 /** The row of the version, or a pointer or channel that is at it. */
-export const isAt = (version: number) => where(({ lyrVrsn }, { eq }) => eq(lyrVrsn, version))
+export const isAt = (version: number) =>
+  where(({ lyrVrsn }, { eq, type }) =>
+    version === 0 ? `NOT ${type(lyrVrsn, 'N')} OR ${eq(lyrVrsn, 0)}` : eq(lyrVrsn, version)
+  )
 
 export const isActive = where(({ dplySts }, { exists }) => exists(dplySts))
 export const isHeld = where(({ chnls }, { exists }) => exists(chnls))

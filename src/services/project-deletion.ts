@@ -51,7 +51,7 @@ export function projectDeletion<P extends object>(
         .patch({ project: name })
         .set({ deleter, deleting: now() + LEASE_MS })
         .where((attr, op) => {
-          const isFree = `(${op.notExists(attr.deleting)} OR ${op.lt(attr.deleting, now())})`
+          const isFree = `NOT ${op.gte(attr.deleting, now())}`
           return seen ? `${isFree} AND ${unchanged(['repository'], seen as Item)(attr, op)}` : isFree
         })
         .go({ returnOnConditionCheckFailure: 'all_old' })

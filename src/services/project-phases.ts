@@ -60,16 +60,24 @@ export function projectPhases(
     return presentProject(await findProject(name))
   }
 
-  async function getProjectOverview(name: string) {
+  async function* readProjectOverview(name: string) {
     if (isComparing) shadow.compareAll(name)
-    const project = await findProject(name)
-    const tokens: TokenRow[] = []
-    for (let page = await postgres.listTokens(name, '', PAGE); page.length > 0; ) {
-      tokens.push(...page)
-      page = page.length < PAGE ? [] : await postgres.listTokens(name, page.at(-1)?.tokenId ?? '', PAGE)
+    const project = presentProject(await findProject(name))
+    const targets = await inDynamo(name, () => targetsOf(name))
+    let after = ''
+    let isLast = false
+    for (let rest = targets; !isLast; rest = []) {
+      const rows = await postgres.listTokens(name, after, PAGE)
+      after = rows.at(-1)?.tokenId ?? ''
+      isLast = rows.length < PAGE
+      yield { project, targets: rest, tokens: rows.map(present), isLast }
     }
-    const { targets } = await inDynamo(name, () => dynamo.getProjectOverview(name))
-    return { project: presentProject(project), tokens: tokens.map(present), targets }
+  }
+
+  async function targetsOf(name: string) {
+    const targets = []
+    for await (const part of dynamo.readProjectOverview(name)) targets.push(...part.targets)
+    return targets
   }
 
   async function updateProject(name: string, { repository }: { repository: string }, { ifMatch }: Preconditions = {}) {
@@ -174,7 +182,7 @@ export function projectPhases(
   return {
     createProject,
     getProject,
-    getProjectOverview,
+    readProjectOverview,
     updateProject,
     deleteProject,
     createToken,

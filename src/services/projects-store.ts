@@ -1,8 +1,6 @@
 import type { Config } from '../config.js'
 import type { Dynamo } from '../dynamo/client.js'
 import { projectEntities } from '../entities/projects.js'
-import { openPool } from '../postgres/client.js'
-import { postgresProjects } from '../postgres/projects.js'
 import type { ServiceContext } from './context.js'
 import { projectCopies } from './project-copies.js'
 import { projectLookups } from './project-lookups.js'
@@ -19,17 +17,19 @@ export interface ProjectsStore {
 }
 
 /** Opens what `PROJECTS_STORE` names. Callers of the service cannot tell which it is. */
-export function openProjectsStore(
+export async function openProjectsStore(
   { projects, tables }: Config,
   dynamo: Dynamo,
   context: ServiceContext,
   watch: () => Watch
-): ProjectsStore {
+): Promise<ProjectsStore> {
   const service = projectsService(dynamo, tables.projects, context)
   const { store, postgresUrl, postgresPassword } = projects
   if (store === 'dynamodb' || postgresUrl === undefined) {
     return { service, differences: async () => [], close: async () => {} }
   }
+  const { openPool } = await import('../postgres/client.js')
+  const { postgresProjects } = await import('../postgres/projects.js')
   const entities = projectEntities(dynamo, tables.projects)
   const postgres = postgresProjects(openPool(postgresUrl, postgresPassword))
   const shadow = projectShadow({

@@ -2,6 +2,7 @@ import type { Dynamo } from '../dynamo/client.js'
 import { unchanged } from '../dynamo/conditions.js'
 import { type PageRequest, readPage } from '../dynamo/cursors.js'
 import { commit, readTogether } from '../dynamo/transact.js'
+import type { Item } from '../dynamo/values.js'
 import { IS_LIVE, IS_THERE, projectEntities } from '../entities/projects.js'
 import { assertMatch } from '../etag.js'
 import { Problem } from '../problems.js'
@@ -22,6 +23,14 @@ interface StoredProject {
   project: string
   repository: string
   deleting?: number
+}
+
+/** A part of a project's overview. */
+export interface OverviewPart {
+  project: { name: string; repository: string }
+  targets: { name: string; type: string; properties: Item }[]
+  tokens: { tokenId: string; createdAt: string; expiresAt: string; active: boolean }[]
+  isLast: boolean
 }
 
 export const tokenNotFound = (id: string) => new Problem('token-not-found', `There is no token ${id} in this project`)
@@ -74,15 +83,26 @@ export function projectsService(dynamo: Dynamo, table: string, context: ServiceC
     return presentProject(data as StoredProject)
   }
 
-  async function getProjectOverview(name: string) {
-    const { data } = await entities.collections.overview({ project: name }).go({ ignoreOwnership: true, pages: 'all' })
-    const [metadata] = data.project
-    if (!metadata || metadata.deleting !== undefined) throw projectNotFound(name)
-    return {
-      project: presentProject(metadata),
-      tokens: data.token.map(present),
-      targets: data.target.map(targets.present)
-    }
+  /** A project with everything, a page of its partition at a time: first the project, then targets, then tokens. */
+  async function* readProjectOverview(name: string): AsyncGenerator<OverviewPart, void> {
+    let found: StoredProject | undefined
+    let cursor: string | null = null
+    do {
+      const query = entities.collections.overview({ project: name })
+      const page: Awaited<ReturnType<typeof query.go>> = await query.go({ ignoreOwnership: true, cursor })
+      cursor = page.cursor
+      found ??= page.data.project[0]
+      // Only items of other programs come before the project's own.
+      if (!found && cursor) continue
+      if (!found || found.deleting !== undefined) throw projectNotFound(name)
+      const { target, token } = page.data
+      yield {
+        project: presentProject(found),
+        targets: target.map(targets.present),
+        tokens: token.map(present),
+        isLast: cursor === null
+      }
+    } while (cursor)
   }
 
   async function createToken(name: string, life: TokenLife) {
@@ -199,7 +219,7 @@ export function projectsService(dynamo: Dynamo, table: string, context: ServiceC
   return {
     createProject,
     getProject,
-    getProjectOverview,
+    readProjectOverview,
     updateProject,
     deleteProject: projectDeletion(dynamo, entities, context, { findProject, presentProject }),
     createToken,

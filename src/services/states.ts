@@ -19,16 +19,40 @@ export function stateTag(state: StateView): string {
   return `"${state.version}/${encodeURIComponent(state.updatedAt ?? '')}/${hash}"`
 }
 
+const MAX_TRIES = 8
+
 const TAG = /^"(\d{1,15})\/([^/"]*)\/[\w-]{27}"$/
+
+/** The highest version that another can follow. */
+const MOST = Number.MAX_SAFE_INTEGER - 1
+const isCount = (version: unknown): version is number =>
+  Number.isInteger(version) && (version as number) >= 0 && (version as number) <= MOST
+
+const versions = { names: { '#version': 'version' } }
+const isCounted = '#version BETWEEN :zero AND :most'
+/** The version goes up by one, if there is one or none. */
+const COUNTED: Amendment = {
+  ...versions,
+  set: '#version = if_not_exists(#version, :zero) + :one',
+  condition: `attribute_not_exists(#version) OR ${isCounted}`,
+  values: { ':zero': 0, ':one': 1, ':most': MOST }
+}
+/** What stands for a version is none. */
+const ANEW: Amendment = {
+  ...versions,
+  set: '#version = :one',
+  condition: `attribute_exists(#version) AND NOT ${isCounted}`,
+  values: COUNTED.values
+}
 
 /** The actions on states. */
 export function stateActions(dynamo: Dynamo, { entities: { state } }: RealtimeEntities, context: RealtimeContext) {
   const { now, publish } = context
 
-  const present = ({ value = null, version = 0, ...item }: Omit<StateView, 'value' | 'version'> & Item): StateView => ({
+  const present = ({ value = null, version, ...item }: Omit<StateView, 'value' | 'version'> & Item): StateView => ({
     name: item.name,
     value,
-    version: version as number,
+    version: isCount(version) ? version : 0,
     ...(item.updatedAt === undefined ? {} : { updatedAt: item.updatedAt }),
     ...(item.ttl === undefined ? {} : { ttl: item.ttl })
   })
@@ -82,21 +106,28 @@ export function stateActions(dynamo: Dynamo, { entities: { state } }: RealtimeEn
   async function setState(name: string, { value, ttl }: { value: unknown; ttl?: number }, demands: Preconditions = {}) {
     assertFuture(ttl, now)
     const updatedAt = new Date(now()).toISOString()
-    const counted = {
-      set: '#version = if_not_exists(#version, :zero) + :one',
-      names: { '#version': 'version' },
-      values: { ':zero': 0, ':one': 1 },
-      remove: ttl === undefined ? ['ttl'] : []
-    }
+    const remove = ttl === undefined ? ['ttl'] : []
     const params = state.upsert({ name, value, updatedAt, ttl }).params({ response: 'all_old' })
-    const update = amended(params, counted, ...(await demanded(name, demands)))
-    const { rejected, before } = await attempt(dynamo, 'UpdateItem', update)
-    if (rejected) throw new Problem('precondition-failed')
-    const version = (typeof before?.version === 'number' ? before.version : 0) + 1
+    const { version, before } = await count(params, [{ remove }, ...(await demanded(name, demands))])
     const written: StateView = present({ name, value, version, updatedAt, ttl })
     const created = parse(before) === undefined
     publish({ kind: 'set', state: written, created })
     return { created, state: written }
+  }
+
+  /** Sends an update that counts. What others may have left in the place of a version is none: it begins anew. */
+  async function count(params: object, others: Amendment[]): Promise<{ version: number; before?: Item }> {
+    let isAnew = false
+    for (let attempts = 0; attempts < MAX_TRIES; attempts++) {
+      const update = amended(params, isAnew ? ANEW : COUNTED, ...others)
+      const { rejected, before } = await attempt(dynamo, 'UpdateItem', update)
+      const last = before?.version
+      if (!rejected) return { version: !isAnew && isCount(last) ? last + 1 : 1, before }
+      const isOdd = last !== undefined && !isCount(last)
+      if (isOdd === isAnew) throw new Problem('precondition-failed')
+      isAnew = isOdd
+    }
+    throw new Problem('concurrent-changes')
   }
 
   async function deleteState(name: string, { ifMatch }: Preconditions = {}): Promise<void> {

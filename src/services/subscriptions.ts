@@ -1,9 +1,12 @@
 import type { Dynamo } from '../dynamo/client.js'
 import { type PageRequest, readPage } from '../dynamo/cursors.js'
+import { strangenessOf } from '../dynamo/declared.js'
 import type { Item } from '../dynamo/values.js'
-import { amended, attempt, transact } from '../dynamo/write.js'
+import { type Amendment, amended, attempt, stillAs, transact } from '../dynamo/write.js'
 import { lifeAt, type RealtimeEntities } from '../entities/realtime.js'
+import { assertMatch } from '../etag.js'
 import { Problem } from '../problems.js'
+import type { Preconditions } from './context.js'
 import type { RealtimeContext } from './realtime-events.js'
 import { assertFuture, secondsOf } from './ttl.js'
 
@@ -21,6 +24,9 @@ const MAX_TRIES = 8
 
 export const connectionNotFound = (id: string) => new Problem('connection-not-found', `There is no connection ${id}`)
 
+const subscriptionNotFound = (stateName: string, connectionId: string) =>
+  new Problem('subscription-not-found', `${connectionId} has no active subscription to ${stateName}`)
+
 /** The actions on subscriptions. */
 export function subscriptionActions(dynamo: Dynamo, { entities }: RealtimeEntities, context: RealtimeContext) {
   const { subscription, connection } = entities
@@ -33,7 +39,8 @@ export function subscriptionActions(dynamo: Dynamo, { entities }: RealtimeEntiti
     subscribedAt: item.subscribedAt,
     unsubscribedAt: item.unsubscribedAt,
     reason: item.reason,
-    ttl: item.ttl
+    ttl: item.ttl,
+    ...strangenessOf(item)
   })
   /** The condition under which a subscription is there and active. */
   const active = () => {
@@ -62,14 +69,40 @@ export function subscriptionActions(dynamo: Dynamo, { entities }: RealtimeEntiti
     return { ...page, items: page.items.map(item => present(item as SubscriptionView)) }
   }
 
+  /** The active subscription; one that has ended is stored, and is no resource any more. */
+  async function findSubscription(stateName: string, connectionId: string): Promise<SubscriptionView | undefined> {
+    const { data } = await subscription.get({ stateName, connectionId }).go({ consistent: true })
+    const found = data as SubscriptionView | null
+    return found?.status === 'subscribed' ? present(found) : undefined
+  }
+
+  async function getSubscription(stateName: string, connectionId: string): Promise<SubscriptionView> {
+    const found = await findSubscription(stateName, connectionId)
+    if (!found) throw subscriptionNotFound(stateName, connectionId)
+    return found
+  }
+
+  /** The active subscription that If-Match names, and the condition that it is still the same. */
+  async function findMatching(stateName: string, connectionId: string, ifMatch: string) {
+    const seen = await findSubscription(stateName, connectionId)
+    assertMatch(ifMatch, seen)
+    return { seen: seen as SubscriptionView, same: stillAs(seen ?? {}, ['subscribedAt', 'ttl']) }
+  }
+
+  /** The check that a connection is there. */
+  function isConnected(connectionId: string) {
+    const { isLive, isGone: _, ...life } = lifeAt(secondsOf(now))
+    return { ConditionCheck: amended(connection.get({ connectionId }).params(), { condition: isLive, ...life }) }
+  }
+
   /** Begins an inactive subscription of a connection that is there; gives the one that is active already, if so. */
-  async function begin(stateName: string, connectionId: string, ttl?: number): Promise<SubscriptionView | null> {
+  async function begin(stateName: string, connectionId: string, ttl?: number) {
     const seconds = secondsOf(now)
-    const { isLive, isGone, ...life } = lifeAt(seconds)
+    const { isGone, isLive: _, ...life } = lifeAt(seconds)
     const item = { stateName, connectionId, status: 'subscribed' as const, subscribedAt: seconds, ttl }
     const params = subscription.upsert({ ...item, statusTimestamp: String(seconds) }).params()
     const cancelled = await transact(dynamo, [
-      { ConditionCheck: amended(connection.get({ connectionId }).params(), { condition: isLive, ...life }) },
+      isConnected(connectionId),
       {
         Update: amended(params, {
           remove: ['unsubscribedAt', 'reason', ...(ttl === undefined ? ['ttl'] : [])],
@@ -80,8 +113,9 @@ export function subscriptionActions(dynamo: Dynamo, { entities }: RealtimeEntiti
       }
     ])
     if (cancelled?.[0]?.rejected) throw connectionNotFound(connectionId)
-    if (!cancelled) return null
-    return subscription.parse({ Item: cancelled[1]?.item as never }).data as SubscriptionView
+    if (!cancelled) return { begun: true }
+    const { data } = subscription.parse({ Item: cancelled[1]?.item as never })
+    return { begun: false, standing: data as SubscriptionView | null }
   }
 
   /** Moves the end of an active subscription; false if it is not active. */
@@ -92,12 +126,20 @@ export function subscriptionActions(dynamo: Dynamo, { entities }: RealtimeEntiti
   }
 
   /** A subscription that is active already stays as it is, but for the `ttl` that is given. */
-  async function subscribe(stateName: string, connectionId: string, { ttl }: { ttl?: number } = {}) {
+  async function subscribe(
+    stateName: string,
+    connectionId: string,
+    { ttl }: { ttl?: number } = {},
+    { ifMatch, ifNoneMatch }: Preconditions = {}
+  ) {
     assertFuture(ttl, now)
+    if (ifMatch !== undefined) return resubscribe(stateName, connectionId, ttl, ifMatch)
     for (let attempts = 0; attempts < MAX_TRIES; attempts++) {
       const subscribedAt = secondsOf(now)
-      const standing = await begin(stateName, connectionId, ttl)
-      const created = standing === null
+      const { begun: created, standing } = await begin(stateName, connectionId, ttl)
+      if (!created && ifNoneMatch !== undefined) throw new Problem('precondition-failed')
+      // It expired between the write and now.
+      if (!created && !standing) continue
       const item = standing ?? { stateName, connectionId, status: 'subscribed' as const, subscribedAt, ttl }
       const isSame = ttl === undefined || item.ttl === ttl
       if (!isSame && !(await renew(stateName, connectionId, ttl))) continue
@@ -105,6 +147,22 @@ export function subscriptionActions(dynamo: Dynamo, { entities }: RealtimeEntiti
       return { created, subscription: present(isSame ? item : { ...item, ttl }) }
     }
     throw new Problem('concurrent-changes')
+  }
+
+  /** The same where the caller says which one is active: one transaction, which holds only if it still is. */
+  async function resubscribe(stateName: string, connectionId: string, ttl: number | undefined, ifMatch: string) {
+    const { seen, same } = await findMatching(stateName, connectionId, ifMatch)
+    const key = { stateName, connectionId }
+    const cancelled = await transact(dynamo, [
+      isConnected(connectionId),
+      ttl === undefined
+        ? { ConditionCheck: amended(subscription.get(key).params(), active(), same) }
+        : { Update: amended(subscription.patch(key).set({ ttl }).params(), active(), same) }
+    ])
+    if (cancelled?.[0]?.rejected) throw connectionNotFound(connectionId)
+    if (cancelled) throw new Problem('precondition-failed')
+    publish({ kind: 'subscribed', name: stateName, connectionId })
+    return { created: false, subscription: present(ttl === undefined ? seen : { ...seen, ttl }) }
   }
 
   /** The update that ends a subscription, if it is active. */
@@ -117,15 +175,31 @@ export function subscriptionActions(dynamo: Dynamo, { entities }: RealtimeEntiti
     return amended(params, { ...active(), remove: reason === undefined ? ['reason'] : [] })
   }
 
-  async function unsubscribe(stateName: string, connectionId: string, reason?: string): Promise<void> {
-    const { rejected } = await attempt(dynamo, 'UpdateItem', ending(stateName, connectionId, reason))
+  async function unsubscribe(
+    stateName: string,
+    connectionId: string,
+    reason?: string,
+    { ifMatch }: Preconditions = {}
+  ): Promise<void> {
+    const demands: Amendment[] =
+      ifMatch === undefined ? [] : [(await findMatching(stateName, connectionId, ifMatch)).same]
+    const update = amended(ending(stateName, connectionId, reason), ...demands)
+    const { rejected } = await attempt(dynamo, 'UpdateItem', update)
     if (rejected) {
-      throw new Problem('subscription-not-found', `${connectionId} has no active subscription to ${stateName}`)
+      throw ifMatch === undefined ? subscriptionNotFound(stateName, connectionId) : new Problem('precondition-failed')
     }
     publish({ kind: 'unsubscribed', name: stateName, connectionId })
   }
 
-  return { listSubscriptionsOfState, listSubscriptionsOfConnection, subscribe, renew, ending, unsubscribe }
+  return {
+    listSubscriptionsOfState,
+    listSubscriptionsOfConnection,
+    getSubscription,
+    subscribe,
+    renew,
+    ending,
+    unsubscribe
+  }
 }
 
 export type SubscriptionActions = ReturnType<typeof subscriptionActions>

@@ -9,6 +9,7 @@ import { assertMatch } from '../etag.js'
 import { Problem } from '../problems.js'
 import { AWS_ACCOUNT, assertCredentialTypeKept, assertTarget, awsAccountErrors } from './aws-account.js'
 import type { Preconditions, ServiceContext } from './context.js'
+import { fromText } from './json-text.js'
 
 export interface TargetContent {
   type: string
@@ -44,7 +45,8 @@ export function targetActions(
     known.add(`${project}#${name}`)
   }
 
-  const present = ({ name, type, properties }: StoredTarget) => ({ name, type, properties: propertiesOf(properties) })
+  /** Others may have stored the properties as JSON text. */
+  const present = ({ name, type, properties }: StoredTarget) => ({ name, type, properties: fromText(properties ?? {}) })
   const stillSo = (seen: StoredTarget) => unchanged(['type', 'properties'], { ...seen })
 
   async function listTargets(project: string, request: PageRequest) {
@@ -212,16 +214,4 @@ export function targetActions(
   }
 
   return { present, listTargets, getTarget, putTarget, updateTarget, deleteTarget }
-}
-
-/** Others may have stored the properties as JSON text. */
-function propertiesOf(stored: unknown): Item {
-  if (typeof stored !== 'string') return (stored ?? {}) as Item
-  try {
-    const parsed = JSON.parse(stored)
-    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed
-  } catch {
-    // Not JSON after all: shown as it is, below.
-  }
-  return { text: stored }
 }

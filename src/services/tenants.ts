@@ -4,7 +4,8 @@ import { Problem } from '../problems.js'
 import type { ServiceContext } from './context.js'
 import { fleetActions } from './fleet.js'
 import { localProvisioner } from './local-provisioner.js'
-import { type Provisioner, type StepFunctionsOptions, stepFunctions } from './provisioner.js'
+import type { Provisioner } from './provisioner.js'
+import type { StepFunctionsOptions } from './step-functions.js'
 import { auditActions, presentAudit } from './tenant-audit.js'
 import { metadataActions, presentTenant, type StoredTenant, tenantNotFound } from './tenant-metadata.js'
 import { type OperationSettings, type StoredAudit, tenantOperations } from './tenant-operations.js'
@@ -18,12 +19,12 @@ export interface TenantSettings extends OperationSettings {
 const MAX_TRIES = 4
 
 /** What can be done with tenants: their metadata, and the queue that they get exactly once. */
-export function tenantsService(dynamo: Dynamo, table: string, context: ServiceContext, settings: TenantSettings) {
+export async function tenantsService(dynamo: Dynamo, table: string, context: ServiceContext, settings: TenantSettings) {
   const entities = tenantEntities(dynamo, table)
   const metadata = metadataActions(entities, context)
   const { readTenant, ...audits } = auditActions(entities, context)
   const provisioner: Provisioner = settings.stepFunctions
-    ? stepFunctions(settings.stepFunctions)
+    ? (await import('./step-functions.js')).stepFunctions(settings.stepFunctions)
     : localProvisioner({ ...metadata, recordOutcome: audits.recordOutcome })
   const operations = tenantOperations(entities, context, settings, provisioner)
 
@@ -80,7 +81,7 @@ export function tenantsService(dynamo: Dynamo, table: string, context: ServiceCo
   }
 }
 
-export type TenantsService = ReturnType<typeof tenantsService>
+export type TenantsService = Awaited<ReturnType<typeof tenantsService>>
 
 function inboundQueue({ inboundQueueArn: arn, inboundQueueUrl: url }: StoredTenant) {
   return arn === undefined || url === undefined ? undefined : { arn, url }

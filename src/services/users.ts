@@ -1,5 +1,6 @@
 import type { Dynamo } from '../dynamo/client.js'
 import { type PageRequest, readPage } from '../dynamo/cursors.js'
+import { strangenessOf } from '../dynamo/declared.js'
 import type { Item } from '../dynamo/values.js'
 import { type Amendment, amended, stillAs, transact } from '../dynamo/write.js'
 import { byEmailOnly, lifeAt, type RealtimeEntities } from '../entities/realtime.js'
@@ -42,7 +43,12 @@ export function userActions(dynamo: Dynamo, { entities }: RealtimeEntities, { cu
     if (known.size >= MAX_KNOWN) known.clear()
     known.set(item.userId, item)
   }
-  const present = ({ userId, email, ttl }: UserView): UserView => ({ userId, email, ttl })
+  const present = (item: UserView): UserView => ({
+    userId: item.userId,
+    email: item.email,
+    ttl: item.ttl,
+    ...strangenessOf(item)
+  })
   const parse = (image: Item | null | undefined) => {
     const data = image ? user.parse({ Item: image as never }).data : null
     return data ? present(data as UserView) : undefined
@@ -120,7 +126,7 @@ export function userActions(dynamo: Dynamo, { entities }: RealtimeEntities, { cu
       names: { ...life.names, '#owner': 'userId' },
       values: { ...life.values, ':user': userId, ...(leftBy === undefined ? {} : { ':left': leftBy }) }
     }
-    const releases = seen !== undefined && seen.email !== email && !keepsOld
+    const releases = seen !== undefined && seen.email !== '' && seen.email !== email && !keepsOld
     const parts = await transact(dynamo, [
       { Update: amended(user.upsert(item).params(), { remove }, ...self) },
       { Update: amended(claim.upsert(item).params(), claiming) },
@@ -160,7 +166,7 @@ export function userActions(dynamo: Dynamo, { entities }: RealtimeEntities, { cu
       const stays = [{ condition: isLive, ...life }, stillAs(seen, ['email', 'ttl'])]
       const cancelled = await transact(dynamo, [
         { Delete: amended(user.delete({ userId }).params(), ...stays) },
-        { Delete: release(seen.email, userId) }
+        ...(seen.email === '' ? [] : [{ Delete: release(seen.email, userId) }])
       ])
       known.delete(userId)
       if (!cancelled) return

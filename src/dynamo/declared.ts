@@ -1,0 +1,71 @@
+import type { Item } from './values.js'
+
+/** What a program that we do not know has stored, as the types that an entity declares. */
+
+interface Declared {
+  type: string
+  field: string
+  required?: boolean
+}
+
+interface Kind {
+  /** DynamoDB's name of the type. */
+  letter: string
+  /** What a value is for us; nothing, if it is of another type. */
+  read(value: unknown): unknown
+  /** What stands for a required attribute that is missing, so that whoever lists it need not fail. */
+  blank?: unknown
+}
+
+const only = (type: string) => (value: unknown) => (typeof value === type ? value : undefined)
+const isTexts = (value: unknown) =>
+  (Array.isArray(value) || value instanceof Set) && [...value].every(member => typeof member === 'string')
+
+const kinds: Record<string, Kind> = {
+  string: {
+    letter: 'S',
+    read: value => (['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined),
+    blank: ''
+  },
+  enum: { letter: 'S', read: only('string'), blank: '' },
+  number: { letter: 'N', read: only('number'), blank: 0 },
+  boolean: { letter: 'BOOL', read: only('boolean') },
+  set: { letter: 'SS', read: value => (isTexts(value) ? value : undefined) }
+}
+
+/** On data that was read: the attributes whose stored value has not the declared type, with that type. */
+const STRANGE = Symbol('strange')
+type Strange = { [STRANGE]?: Record<string, string> }
+
+/** The type that a stored attribute was declared to have and has not. */
+export const strangeType = (item: object, name: string) => (item as Strange)[STRANGE]?.[name]
+
+/** What a copy of data has to keep of it, so that a condition on its being unchanged can hold. */
+export const strangenessOf = (item: object): object => {
+  const strange = (item as Strange)[STRANGE]
+  return strange ? { [STRANGE]: strange } : {}
+}
+
+/** Reads stored items as declared; `format` makes data of an item, ids of its keys included. */
+export function reader(attributes: Record<string, Declared>) {
+  const declared = Object.entries(attributes).flatMap(([name, { type, field, required }]) => {
+    const kind = kinds[type]
+    return kind ? [{ ...kind, name, field, required }] : []
+  })
+  const required = declared.filter(one => one.required)
+
+  return (item: Item, format: (item: Item) => Item): Item => {
+    let strange: Record<string, string> | undefined
+    let known = item
+    for (const { name, field, letter, read } of declared) {
+      const value = item[field]
+      if (value === undefined || read(value) === value) continue
+      if (known === item) known = { ...item }
+      known[field] = read(value)
+      strange = { ...strange, [name]: letter }
+    }
+    const data = format(known)
+    for (const { name, blank } of required) data[name] ??= blank
+    return strange ? { ...data, [STRANGE]: strange } : data
+  }
+}

@@ -1,0 +1,25 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+
+/**
+ * One line a request at `info`, when it has been answered or its caller has gone; at `debug` also one when it comes. A
+ * socket, which may stay for hours, is told when it comes.
+ */
+export class RequestLog extends Fastify.LogController {
+  override incomingRequest(request: FastifyRequest): void {
+    request.log[request.headers.upgrade ? 'info' : 'debug']({ req: request }, 'incoming request')
+  }
+
+  override requestCompleted(err: Error | null | undefined, request: FastifyRequest, reply: FastifyReply): void {
+    const told = { req: request, res: reply, responseTime: reply.elapsedTime }
+    if (err) reply.log.error({ ...told, err }, 'request errored')
+    else reply.log.info(told, 'request completed')
+  }
+}
+
+/** Callers who go before they are answered. */
+export function addAbortLog(app: FastifyInstance): void {
+  app.addHook('onRequestAbort', (request, done) => {
+    request.log.info({ req: request }, 'request aborted')
+    done()
+  })
+}
