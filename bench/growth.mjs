@@ -1,11 +1,20 @@
 // What becomes of the cost when there is more: requests on a growing table, and the deletion of a growing project.
-import { Pool } from 'undici'
 import { PROJECT, projectItem, tableOf, tokenItems } from './items.mjs'
-import { ADMIN_TOKEN, ask, runBulk, startDatabase, startLoad, startServer, stop } from './processes.mjs'
+import {
+  ADMIN_TOKEN,
+  ask,
+  embeddedEndpoint,
+  putAll,
+  runBulk,
+  startDatabase,
+  startLoad,
+  startServer,
+  stop
+} from './processes.mjs'
 import { scenarios as all } from './scenarios.mjs'
 
 const table = tableOf('quintet')
-const scenarios = all.filter(({ needs }) => !needs)
+const scenarios = all.filter(({ databases }) => databases?.includes('embedded') ?? true)
 
 export async function growth(quick) {
   await flatRequests(quick ? [1, 1000] : [1, 1000, 100_000], quick ? 60 : 150)
@@ -17,14 +26,14 @@ export async function growth(quick) {
 async function flatRequests(sizes, count) {
   const env = { DYNAMODB: 'embedded', EMBEDDED_DATA: 'memory', EMBEDDED_PORT: '0' }
   const server = await startServer('quintet', '', env)
-  const endpoint = /(http:\/\/127\.0\.0\.1:\d+)"?\}?\s*$/m.exec(server.log().split('AWS clients')[1])[1]
-  const load = startLoad()
-  await putAll(endpoint, [projectItem(table), ...tokenItems(table, 20)])
+  const endpoint = embeddedEndpoint(server)
+  const load = await startLoad()
+  await putAll(endpoint, table, [projectItem(table), ...tokenItems(table, 20)])
   console.log('\nCPU µs per request (embedded engine, server and database in one process) by items in the table:\n')
   console.log(`| items | ${scenarios.map(({ id }) => id).join(' | ')} |\n|---|${scenarios.map(() => '---').join('|')}|`)
   let there = 1
   for (const size of sizes) {
-    await putAll(endpoint, others(there, size))
+    await putAll(endpoint, table, others(there, size))
     there = size
     const cells = []
     for (const scenario of scenarios) {
@@ -48,21 +57,6 @@ function* others(from, to) {
       properties: { M: {} }
     }
   }
-}
-
-async function putAll(endpoint, items) {
-  const pool = new Pool(endpoint, { connections: 4 })
-  const headers = { 'x-amz-target': 'DynamoDB_20120810.BatchWriteItem', 'content-type': 'application/x-amz-json-1.0' }
-  const put = async batch => {
-    const body = JSON.stringify({ RequestItems: { [table]: batch.map(Item => ({ PutRequest: { Item } })) } })
-    const res = await pool.request({ path: '/', method: 'POST', headers, body })
-    const text = await res.body.text()
-    if (res.statusCode !== 200) throw new Error(text)
-  }
-  const batch = []
-  for (const item of items) if (batch.push(item) === 25) await put(batch.splice(0))
-  if (batch.length) await put(batch)
-  await pool.close()
 }
 
 async function costOf(load, { child, origin, prefix, headers }, scenario, count) {

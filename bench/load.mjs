@@ -34,3 +34,4 @@ async function run({ origin, path, method, headers, body, status, connections, c
 
 process.on('message', async task => process.send(await run(task).catch(error => ({ wrong: String(error) }))))
 process.on('disconnect', () => process.exit())
+process.send('ready')

@@ -1,10 +1,11 @@
 // Every part of a measurement is a process of its own; this starts them and talks to them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Pool } from 'undici'
 import { ALIASES, tableOf } from './items.mjs'
 
 const here = file => fileURLToPath(new URL(file, import.meta.url))
@@ -66,10 +67,12 @@ export async function startDatabase(kind, variants, env = {}) {
   return { child, endpoint: `http://127.0.0.1:${port}` }
 }
 
-export const startLoad = () => start('load', here('./load.mjs'), [], {}).child
-
-/** Whether Quintet has a domain, as it is built. */
-export const serves = domain => existsSync(here(`../dist/src/routes/${domain}.js`))
+/** The callers; a task sent before they listen would be lost. */
+export async function startLoad() {
+  const { child } = start('load', here('./load.mjs'), [], {})
+  await said(child)
+  return child
+}
 
 /** A competitor, or Quintet with everything on: validation, admin token, ETags, metrics, logs to a file. */
 export async function startServer(variant, endpoint, env = {}, nodeOptions = []) {
@@ -81,7 +84,7 @@ export async function startServer(variant, endpoint, env = {}, nodeOptions = [])
   const settings = {
     PORT: '0',
     DYNAMODB: endpoint,
-    DOMAINS: serves('hosting') ? 'projects,hosting' : 'projects',
+    DOMAINS: 'projects,hosting',
     ALIAS_TABLE: ALIASES,
     PROJECTS_TABLE: tableOf('quintet'),
     ADMIN_TOKEN,
@@ -105,4 +108,24 @@ export async function runBulk(way, endpoint) {
   const result = await said(child)
   await stop(child)
   return result
+}
+
+/** Where other clients reach a server's embedded engine. */
+export const embeddedEndpoint = ({ log }) =>
+  /(http:\/\/127\.0\.0\.1:\d+)"?\}?\s*$/m.exec(log().split('AWS clients')[1])[1]
+
+/** Puts items into a table of an engine. */
+export async function putAll(endpoint, table, items) {
+  const pool = new Pool(endpoint, { connections: 4 })
+  const headers = { 'x-amz-target': 'DynamoDB_20120810.BatchWriteItem', 'content-type': 'application/x-amz-json-1.0' }
+  const put = async batch => {
+    const body = JSON.stringify({ RequestItems: { [table]: batch.map(Item => ({ PutRequest: { Item } })) } })
+    const res = await pool.request({ path: '/', method: 'POST', headers, body })
+    const text = await res.body.text()
+    if (res.statusCode !== 200) throw new Error(text)
+  }
+  const batch = []
+  for (const item of items) if (batch.push(item) === 25) await put(batch.splice(0))
+  if (batch.length) await put(batch)
+  await pool.close()
 }

@@ -6,9 +6,11 @@ import { fileURLToPath } from 'node:url'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 if (!existsSync(`${here}node_modules`)) execFileSync('npm', ['ci'], { cwd: here, stdio: 'inherit' })
-const { ask, serves, startDatabase, startLoad, startServer, stop } = await import('./processes.mjs')
+const { ask, startDatabase, startLoad, startServer, stop } = await import('./processes.mjs')
 const { scenarios } = await import('./scenarios.mjs')
 const { growth } = await import('./growth.mjs')
+const { overview } = await import('./overview.mjs')
+const { median } = await import('./median.mjs')
 
 const option = (name, value) => Number(process.argv.find(word => word.startsWith(`--${name}=`))?.split('=')[1] ?? value)
 const quick = process.argv.includes('--quick')
@@ -19,18 +21,21 @@ const WINDOW_MS = option('window', quick ? 50 : 150)
 /** CPU time for the compiler to get to know the code, before anything counts. */
 const WARM_UP_MS = option('warm-up', quick ? 300 : 4000)
 const known = ['floor', 'quintet', 'quintet-sdk', 'aws', 'document', 'electrodb', 'toolbox', 'onetable', 'dynamoose']
-const chosen = process.argv
-  .find(word => word.startsWith('--variants='))
-  ?.split('=')[1]
-  .split(',')
-const variants = known.filter(variant => variant === 'floor' || (chosen?.includes(variant) ?? true))
-
-const median = numbers => {
-  const sorted = numbers.toSorted((a, b) => a - b)
-  return sorted.length % 2
-    ? sorted[(sorted.length - 1) / 2]
-    : (sorted[sorted.length / 2 - 1] + sorted[sorted.length / 2]) / 2
+/** A filter by the words of `--name=a,b`; without the option everything passes. */
+const chosen = name => {
+  const words = process.argv
+    .find(word => word.startsWith(`--${name}=`))
+    ?.split('=')[1]
+    .split(',')
+  return value => words?.includes(String(value)) ?? true
 }
+const isChosen = {
+  variant: chosen('variants'),
+  scenario: chosen('scenarios'),
+  connections: chosen('connections'),
+  database: chosen('databases')
+}
+const variants = known.filter(variant => variant === 'floor' || isChosen.variant(variant))
 
 async function measure(load, server, scenario, connections, count) {
   const { origin, prefix, child, headers } = server
@@ -85,17 +90,19 @@ function row(database, connections, scenario, results) {
   }
 }
 
-async function compare(kind, scales) {
+async function compare(kind, allScales) {
+  const scales = allScales.filter(({ connections }) => isChosen.connections(connections))
+  if (!isChosen.database(kind)) return
   const database = await startDatabase(
     kind,
     variants.filter(variant => variant !== 'quintet-sdk')
   )
   const all = []
   for (const variant of variants) all.push(await startServer(variant, database.endpoint))
-  const load = startLoad()
+  const load = await startLoad()
   for (const { connections, count } of scales) {
     for (const scenario of scenarios) {
-      if (scenario.databases?.includes(kind) === false || (scenario.needs && !serves(scenario.needs))) continue
+      if (scenario.databases?.includes(kind) === false || !isChosen.scenario(scenario.id.split(' ')[0])) continue
       const servers = all.filter(({ variant }) => scenario.variants?.includes(variant) ?? true)
       for (const server of servers) await check(server, scenario)
       const countOf = {}
@@ -137,11 +144,15 @@ function print({ database, connections, scenario, micros, cpu, againstAws, rateA
 
 if (process.argv.includes('--growth')) {
   await growth(quick)
+  await overview()
   process.exit()
 }
 printHead()
 const aside = [1, 128].map(connections => ({ connections, count: SIDE_ROUNDS }))
 await compare('stand-in', [{ connections: 32, count: ROUNDS }, ...aside])
 await compare('dynalite', [{ connections: 32, count: SIDE_ROUNDS }, ...aside])
-await growth(quick)
+if (isChosen.database('embedded')) {
+  await growth(quick)
+  await overview()
+}
 process.exit()

@@ -34,8 +34,7 @@ export const scenarios = [
   },
   {
     id: 'resolve',
-    /** Only where Quintet serves it; its peers are those whose code does not depend on a model. */
-    needs: 'hosting',
+    /** Its peers are those whose code does not depend on a model. */
     databases: ['stand-in'],
     variants: ['floor', 'quintet', 'quintet-sdk', 'aws'],
     method: 'GET',
