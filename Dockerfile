@@ -23,4 +23,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Node itself is process 1 and gets SIGTERM: it finishes what is under way and exits with 0.
-CMD ["node", "/app/dist/src/server.js"]
+CMD ["node", "--min-semi-space-size=32", "--max-semi-space-size=32", "/app/dist/src/server.js"]

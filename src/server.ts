@@ -2,6 +2,7 @@ import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.js'
 import { type Config, InvalidConfig, readConfig } from './config.js'
 import { openDatabase } from './dynamo/database.js'
+import { logInTurns } from './plugins/logging.js'
 import { createMetrics } from './plugins/metrics.js'
 
 /** Reads the configuration, starts, and stops gracefully. */
@@ -10,7 +11,7 @@ async function start(config: Config): Promise<void> {
   const database = await openDatabase(config, metrics.observe)
   const logger = {
     level: config.logLevel,
-    ...(process.stdout.isTTY ? { stream: (await import('pino-pretty')).default({ ignore: 'pid,hostname' }) } : {})
+    stream: process.stdout.isTTY ? (await import('pino-pretty')).default({ ignore: 'pid,hostname' }) : logInTurns()
   }
   const app = await buildApp({ config, database, metrics, logger })
   const { dynamodb } = config

@@ -12,20 +12,32 @@ import { tenantEntities } from '../src/entities/tenants.js'
 
 interface AnyEntity {
   model: {
-    facets: { byIndex: Record<string, { all: { name: string }[] }> }
-    schema: { attributes: Record<string, { type: string }> }
+    facets: { byIndex: Record<string, { all: { name: string }[]; pk: string[]; sk: string[] }> }
+    indexes: Record<string, { index?: string }>
+    schema: { attributes: Record<string, { type: string; required?: boolean }> }
   }
-  get(ids: object): { go(options?: object): Promise<{ data: object | null }>; params(options?: object): object }
+  get(ids: object): Chain
+  create(data: object): Chain
+  query: Record<string, (ids: object) => Chain>
   parse(response: object): { data: object | null }
+}
+
+interface Chain {
+  go(options?: object): Promise<{ data: object | null; rejected?: boolean; cursor?: string | null }>
+  params(options?: object): object
+  where(clause: () => string): Chain
 }
 
 /** Keeps the last request, and answers with the item that a test gives. */
 const asked: { operation: string; input: object }[] = []
 let item: object | undefined
+let refused: object | undefined
 const dynamo = {
   send: async () => ({}),
   async request(operation: string, input: object) {
     asked.push({ operation, input })
+    if (refused) throw Object.assign(new Error(), { name: 'ConditionalCheckFailedException', Item: refused })
+    if (operation === 'Query') return item ? { Items: [item], LastEvaluatedKey: item } : { Items: [] }
     return item ? { Item: item } : {}
   }
 } as unknown as Dynamo
@@ -67,6 +79,93 @@ for (const [domain, { entities }] of Object.entries(services)) {
     })
   }
 }
+
+const values: Record<string, fc.Arbitrary<unknown>> = {
+  string: identifier,
+  number: fc.nat(),
+  boolean: fc.boolean(),
+  any: fc.jsonValue()
+}
+/** Without ElectroDB's marks, which are not sent. */
+const unmarked = ({ Item, ...rest }: { Item?: object }) => {
+  const { __edb_e__, __edb_v__, ...kept } = { ...Item } as Record<string, unknown>
+  return { Item: kept, ...rest }
+}
+const last = () => asked.pop() as (typeof asked)[number]
+
+for (const [domain, { entities }] of Object.entries(services)) {
+  for (const [name, entity] of Object.entries(entities as unknown as Record<string, AnyEntity>)) {
+    const { attributes } = entity.model.schema
+    const arbitraryOf = (id: string) => values[attributes[id]?.type ?? ''] ?? fc.constant(undefined)
+
+    t.test(`${domain}: a create of ${name} asks and answers what ElectroDB does`, async t => {
+      const known = Object.keys(attributes).filter(id => attributes[id]?.type !== 'enum')
+      const ids = entity.model.facets.byIndex['']?.all.map(facet => facet.name) ?? []
+      const requiredKeys = known.filter(id => ids.includes(id) || attributes[id]?.required)
+      const data = fc.record(Object.fromEntries(known.map(id => [id, arbitraryOf(id)])), { requiredKeys })
+      await fc.assert(
+        fc.asyncProperty(data, async given => {
+          const options = { returnOnConditionCheckFailure: 'all_old' }
+          let expected: { Item?: object }
+          try {
+            expected = entity.create(given).params(options)
+          } catch (error) {
+            await t.rejects(entity.create(given).go(options), { message: (error as Error).message })
+            return
+          }
+          refused = undefined
+          item = undefined
+          const { data, rejected } = await entity.create(given).go(options)
+          t.equal(rejected, false)
+          t.strictSame(unmarked(last().input), unmarked(expected))
+          t.strictSame(data, entity.parse({ Item: expected.Item }).data)
+        }),
+        { numRuns: 20 }
+      )
+    })
+
+    for (const [pattern, { index = '' }] of Object.entries(entity.model.indexes)) {
+      t.test(`${domain}: a query of ${name} ${pattern} asks and answers what ElectroDB does`, async t => {
+        const facets = entity.model.facets.byIndex[index]
+        const some = fc.record(Object.fromEntries((facets?.pk ?? []).map(id => [id, arbitraryOf(id)])))
+        await fc.assert(
+          fc.asyncProperty(some, fc.integer({ min: 1, max: 100 }), async (ids, limit) => {
+            const query = entity.query[pattern] as (ids: object) => Chain
+            item = undefined
+            t.match(await query(ids).go({ limit, cursor: null }), { data: [], cursor: null })
+            const { operation, input } = last()
+            t.equal(operation, 'Query')
+            t.strictSame(input, { ExclusiveStartKey: undefined, ...query(ids).params({ limit }) })
+
+            item = (entity.get(Object.fromEntries(allIds(entity).map(id => [id, 'x']))).params() as { Key: object }).Key
+            const { data, cursor } = await query(ids).go({ limit, cursor: null })
+            t.strictSame(data, [entity.parse({ Item: item }).data])
+            last()
+            await query(ids).go({ limit, cursor })
+            t.match(last().input, { ExclusiveStartKey: item })
+          }),
+          { numRuns: 10 }
+        )
+      })
+    }
+  }
+}
+
+const allIds = (entity: AnyEntity) => entity.model.facets.byIndex['']?.all.map(facet => facet.name) ?? []
+
+t.test('a create that is refused gives what stands there, and more clauses are heard', async t => {
+  const project = services.projects.entities.project as unknown as AnyEntity
+  const given = { project: 'abcd', repository: 'x' }
+  refused = { pk: { S: 'PROJECT#abcd' }, sk: { S: 'METADATA' }, repository: { S: 'y' } }
+  const { rejected, data } = await project.create(given).go({ returnOnConditionCheckFailure: 'all_old' })
+  refused = undefined
+  t.equal(rejected, true)
+  t.strictSame(data, { project: 'abcd', repository: 'y' })
+  const where = project.create(given).where(() => 'attribute_not_exists(deleting)')
+  t.match(where.params(), { ConditionExpression: /deleting/ })
+  await where.go()
+  t.match(last().input, { ConditionExpression: /deleting/ })
+})
 
 t.test('a get without all of its ids is refused as ElectroDB refuses it', async t => {
   const { token } = services.projects.entities

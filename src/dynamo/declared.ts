@@ -46,15 +46,18 @@ export const strangenessOf = (item: object): object => {
   return strange ? { [STRANGE]: strange } : {}
 }
 
-/** Reads stored items as declared; `format` makes data of an item, ids of its keys included. */
-export function reader(attributes: Record<string, Declared>) {
+/** Makes data of an item, ids of its keys included: of what is known of it, and of the item as it is stored. */
+type Format<C> = (known: Item, item: Item, config: C) => Item
+
+/** Reads stored items as declared. */
+export function reader<C>(attributes: Record<string, Declared>, format: Format<C>) {
   const declared = Object.entries(attributes).flatMap(([name, { type, field, required }]) => {
     const kind = kinds[type]
     return kind ? [{ ...kind, name, field, required }] : []
   })
   const required = declared.filter(one => one.required)
 
-  return (item: Item, format: (item: Item) => Item): Item => {
+  return (item: Item, config: C): Item => {
     let strange: Record<string, string> | undefined
     let known = item
     for (const { name, field, letter, read } of declared) {
@@ -64,7 +67,7 @@ export function reader(attributes: Record<string, Declared>) {
       known[field] = read(value)
       strange = { ...strange, [name]: letter }
     }
-    const data = format(known)
+    const data = format(known, item, config)
     for (const { name, blank } of required) data[name] ??= blank
     return strange ? { ...data, [STRANGE]: strange } : data
   }

@@ -1,7 +1,8 @@
 import type { Entity } from 'electrodb'
 import { reader } from './declared.js'
+import { createDirectly, getDirectly, queryDirectly } from './direct.js'
 import { type KeyReader, keyReader, namesIn } from './keys.js'
-import { formatDirectly, getDirectly, type Inside, sendDirectly } from './shortcuts.js'
+import { formatDirectly, type Inside, sendDirectly } from './shortcuts.js'
 import type { Item } from './values.js'
 
 /**
@@ -53,6 +54,8 @@ export function exact<E extends Entity<any, any, any, any>>(entity: E, expiry?: 
   if (expiry) hideExpired(inside, expiry)
   sendDirectly(inside)
   getDirectly(inside, readers)
+  createDirectly(inside, readers)
+  queryDirectly(inside)
   return entity
 }
 
@@ -60,7 +63,7 @@ function keysOfTable({ model }: Inside): KeyReader[] {
   const table = Object.values(model.indexes).find(index => !index.index)
   return [table?.pk, table?.sk]
     .filter(facet => facet !== undefined)
-    .map(facet => keyReader(facet.field, facet.template))
+    .map(({ field, template }) => keyReader(field, template ?? `\${${field}}`))
 }
 
 /** The option given once to the entity is lost on index queries, so it goes into every call. */
@@ -72,20 +75,18 @@ function acceptAllOwners(inside: Inside): void {
 
 /** Reads an item as the entity declares it, with the ids that it holds in its key alone. */
 function fillFromKeys({ model: { schema } }: Inside, readers: readonly KeyReader[]): void {
-  const declared = reader(schema.attributes)
   const format = schema.formatItemForRetrieval
-  schema.formatItemForRetrieval = (item, config) =>
-    declared(item, known => {
-      const data = format.call(schema, known, config)
-      for (const { field, names, read } of readers) {
-        if (names.every(name => data[name] !== undefined)) continue
-        read(item[field])?.forEach((id, i) => {
-          const name = names[i] as string
-          data[name] ??= schema.attributes[name]?.type === 'number' ? Number(id) : id
-        })
-      }
-      return data
-    })
+  schema.formatItemForRetrieval = reader(schema.attributes, (known, item, config) => {
+    const data = format.call(schema, known, config)
+    for (const { field, names, read } of readers) {
+      if (names.every(name => data[name] !== undefined)) continue
+      read(item[field])?.forEach((id, i) => {
+        const name = names[i] as string
+        data[name] ??= schema.attributes[name]?.type === 'number' ? Number(id) : id
+      })
+    }
+    return data
+  })
 }
 
 function hideExpired(inside: Inside, expiry: Expiry): void {

@@ -1,5 +1,4 @@
 import type { Dynamo } from './client.js'
-import type { KeyReader } from './keys.js'
 import type { Operation } from './operations.js'
 import type { Item } from './values.js'
 
@@ -10,24 +9,41 @@ export interface Inside {
   client: { client: Dynamo }
   model: {
     original: { attributes: Record<string, object> }
-    indexes: Record<string, { index?: string; pk: KeyFacet; sk?: KeyFacet }>
+    indexes: Record<string, Index>
     schema: {
-      attributes: Record<string, { type: string; field: string; required?: boolean }>
+      attributes: Record<string, Attribute>
       translationForRetrieval: Record<string, string>
       formatItemForRetrieval(item: Item, config: Options): Item
     }
   }
+  query: Record<string, (ids: Item) => Chain>
   getTableName(): string
   get(key: Item | Item[]): Chain
+  create(data: Item): Chain
   ownsKeys(item: Item): boolean
   formatResponse(response: { Item?: Item; Items?: Item[] }, index: string, config: Options): unknown
+  executeOperation(method: string, params: Item, config: Options): Promise<unknown>
+  executeQuery(method: string, params: Item, config: Options): Promise<unknown>
   _normalizeExecutionOptions(input: { provided?: unknown[] }): Options
   _exec(method: string, params: Item, config?: Options): Promise<Item>
 }
 
+interface Index {
+  index?: string
+  pk: KeyFacet
+  sk?: KeyFacet
+}
+
 interface KeyFacet {
   field: string
-  template: string
+  /** None where the key is a plain attribute. */
+  template?: string
+}
+
+export interface Attribute {
+  type: string
+  field: string
+  required?: boolean
 }
 
 interface Options {
@@ -36,11 +52,9 @@ interface Options {
   abortSignal?: AbortSignal
 }
 
-interface Chain {
+/** What a call gives before it is sent: a way to send it, and clauses that change it. */
+export interface Chain {
   go(options?: object): Promise<unknown>
-  params(options?: object): unknown
-  commit(options?: object): unknown
-  where(clause: unknown): unknown
 }
 
 const OPERATIONS: Record<string, Operation> = {
@@ -87,38 +101,5 @@ export function formatDirectly({ model }: Inside): void {
       if (name !== undefined) data[name] = item[field]
     }
     return data
-  }
-}
-
-const GET = { data: 'attributes', ignoreOwnership: true, originalErr: true }
-
-/** A get by key needs no chain of clauses: its request is its key. Whatever else is asked of it goes the long way. */
-export function getDirectly(inside: Inside, readers: readonly KeyReader[]): void {
-  const { get, client } = inside
-  const TableName = inside.getTableName()
-  const keyOf = (ids: Item): Item | undefined => {
-    const key: Item = {}
-    for (const { field, write } of readers) {
-      const text = write(ids)
-      if (text === undefined) return undefined
-      key[field] = text
-    }
-    return key
-  }
-  inside.get = ids => {
-    const chain = () => get.call(inside, ids)
-    if (Array.isArray(ids)) return chain()
-    return {
-      async go(options: { consistent?: boolean } = {}) {
-        const { consistent, ...others } = options
-        const Key = keyOf(ids)
-        if (!Key || Object.keys(others).length > 0) return chain().go(options)
-        const request = consistent ? { Key, TableName, ConsistentRead: true } : { Key, TableName }
-        return inside.formatResponse(await client.client.request('GetItem', request), '', GET)
-      },
-      params: options => chain().params(options),
-      commit: options => chain().commit(options),
-      where: clause => chain().where(clause)
-    }
   }
 }
