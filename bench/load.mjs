@@ -1,5 +1,6 @@
 // The callers, in a process of their own: as many connections as told, each with one request at a time.
-import { Pool } from 'undici'
+import { connect } from 'node:net'
+import { messageOf, readMessages } from './messages.mjs'
 
 let serial = 0
 /** Names that no other call has used, for what is created. */
@@ -10,21 +11,43 @@ const pools = new Map()
 /** Connections stay open from one window to the next. */
 function poolOf(origin, connections) {
   const name = `${origin} ${connections}`
-  if (!pools.has(name)) pools.set(name, new Pool(origin, { connections, pipelining: 1, keepAliveTimeout: 120_000 }))
+  if (!pools.has(name))
+    pools.set(
+      name,
+      Array.from({ length: connections }, () => caller(origin))
+    )
   return pools.get(name)
 }
 
+/** One connection: sends a request and gives the head and the body of its answer. */
+function caller(origin) {
+  const { hostname, port } = new URL(origin)
+  const socket = connect(Number(port), hostname).setNoDelay()
+  let waiting
+  readMessages(socket, (head, body) => waiting.resolve({ head, body }))
+  socket.on('error', error => waiting?.reject(error))
+  socket.on('close', () => waiting?.reject(new Error('the connection was closed')))
+  return request =>
+    new Promise((resolve, reject) => {
+      waiting = { resolve, reject }
+      socket.write(request)
+    })
+}
+
 async function run({ origin, path, method, headers, body, status, connections, count }) {
-  const pool = poolOf(origin, connections)
+  const { host } = new URL(origin)
+  // Only what is created differs from call to call.
+  const requestOf = () => messageOf(`${method} ${path} HTTP/1.1`, { host, ...headers }, fill(body))
+  const same = body?.includes('{unique}') ? undefined : requestOf()
+  const right = `HTTP/1.1 ${status} `
   const started = performance.now()
   let left = count
   let wrong = ''
   await Promise.all(
-    Array.from({ length: connections }, async () => {
+    poolOf(origin, connections).map(async call => {
       while (left-- > 0) {
-        const res = await pool.request({ path: fill(path), method, headers, body: fill(body) })
-        const text = await res.body.text()
-        if (res.statusCode !== status) wrong = `${method} ${path}: ${res.statusCode} ${text.slice(0, 300)}`
+        const answer = await call(same ?? requestOf())
+        if (!answer.head.startsWith(right)) wrong = `${method} ${path}: ${answer.head} ${answer.body.slice(0, 300)}`
       }
     })
   )

@@ -9,6 +9,10 @@ import { Pool } from 'undici'
 import { ALIASES, tableOf } from './items.mjs'
 
 const here = file => fileURLToPath(new URL(file, import.meta.url))
+/** The options of Node with which `npm start` runs Quintet. */
+const startOptions = JSON.parse(readFileSync(here('../package.json'), 'utf8'))
+  .scripts.start.split(' ')
+  .filter(word => word.startsWith('--'))
 const folder = mkdtempSync(join(tmpdir(), 'quintet-bench-'))
 const children = new Set()
 let started = 0
@@ -92,7 +96,7 @@ export async function startServer(variant, endpoint, env = {}, nodeOptions = [])
     DYNAMODB_CLIENT: variant === 'quintet-sdk' ? 'sdk' : 'fast',
     ...env
   }
-  const { child, log } = start(variant, here('../dist/src/server.js'), [], settings, nodeOptions)
+  const { child, log } = start(variant, here('../dist/src/server.js'), [], settings, [...startOptions, ...nodeOptions])
   const address = () => /API +(http:\/\/[\d.:]+)\/v1/.exec(log())?.[1]
   while (!address()) {
     if (child.exitCode !== null) throw new Error(log())

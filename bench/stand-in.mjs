@@ -1,7 +1,8 @@
 // Answers DynamoDB's protocol at once, so that the server in front of it is what is measured.
-import { createServer } from 'node:http'
+import { createServer } from 'node:net'
 import { crc32 } from 'node:zlib'
 import { ALIASES, aliasItem, projectItem, tokenItems } from './items.mjs'
+import { messageOf, readMessages } from './messages.mjs'
 
 const latency = Number(process.env.LATENCY ?? 0)
 const children = Number(process.env.CHILDREN ?? 0)
@@ -31,32 +32,30 @@ function pageOfChildren(body) {
   return { Items, Count: Items.length, ...(last < children ? { LastEvaluatedKey: key(last - 1) } : {}) }
 }
 
-function bytesOf(target, table, body) {
+function answerTo(target, table, body) {
+  const text = JSON.stringify(answerOf(target, table, body))
+  const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amz-crc32': crc32(text), 'x-amzn-requestid': 'R' }
+  return messageOf('HTTP/1.1 200 OK', headers, text)
+}
+
+/** Most answers are always the same. */
+function messageFor(target, table, body) {
+  if (target === 'Query' && children > 0) return answerTo(target, table, body)
   const name = `${target} ${table}`
-  if (target === 'Query' && children > 0) return Buffer.from(JSON.stringify(answerOf(target, table, body)))
-  if (!known.has(name)) known.set(name, Buffer.from(JSON.stringify(answerOf(target, table, body))))
+  if (!known.has(name)) known.set(name, Buffer.from(answerTo(target, table, body)))
   return known.get(name)
 }
 
-const server = createServer((request, response) => {
-  let body = ''
-  request.setEncoding('utf8')
-  request.on('data', part => {
-    body += part
-  })
-  request.on('end', () => {
-    const target = request.headers['x-amz-target'].slice('DynamoDB_20120810.'.length)
+const server = createServer(socket => {
+  socket.setNoDelay()
+  socket.on('error', () => socket.destroy())
+  readMessages(socket, (head, body) => {
+    const target = /\nx-amz-target: *DynamoDB_20120810\.(\w+)/i.exec(head)[1]
     const table = /"(bench-[a-z]+)"/.exec(body)?.[1] ?? ''
-    const bytes = bytesOf(target, table, body)
-    const send = () => {
-      const headers = { 'content-type': 'application/x-amz-json-1.0', 'content-length': bytes.length }
-      response.writeHead(200, { ...headers, 'x-amz-crc32': crc32(bytes), 'x-amzn-requestid': 'R' })
-      response.end(bytes)
-    }
-    if (latency) setTimeout(send, latency)
-    else send()
+    const answer = messageFor(target, table, body)
+    if (latency) setTimeout(() => socket.write(answer), latency)
+    else socket.write(answer)
   })
 })
-server.keepAliveTimeout = 60_000
 server.listen(0, '127.0.0.1', () => process.send({ port: server.address().port }))
 process.on('disconnect', () => process.exit())
