@@ -67,7 +67,8 @@ for (const [domain, { entities }] of Object.entries(services)) {
           t.equal((await entity.get(key).go(options)).data, null)
           const { operation, input } = asked.pop() as (typeof asked)[number]
           t.equal(operation, 'GetItem')
-          t.strictSame(input, entity.get(key).params(options))
+          t.strictSame(input, entity.get(key).params(options), 'with options it is ElectroDB’s own')
+          t.strictSame(entity.get(key).params(), entity.get(key).params({}))
 
           item = (input as { Key: object }).Key
           const { data } = await entity.get(key).go()

@@ -8,12 +8,11 @@ import type { Item } from './values.js'
  * Whatever else is asked of a call goes the long way.
  */
 
-/** A chain that is made only when more is asked of it than to go. */
-function unlessMore(chain: () => Chain, go: (options: object) => Promise<unknown>): Chain {
-  const short = { go: (options: object = {}) => go(options) }
-  return new Proxy(short, {
-    get: (target, name) => (name === 'go' ? target.go : Reflect.get(chain(), name))
-  })
+/** A chain that is made only when more is asked of it than to go, or to show its request. */
+function unlessMore(chain: () => Chain, go: (options: object) => Promise<unknown>, request?: () => unknown): Chain {
+  const short: Record<string | symbol, unknown> = { go: (options: object = {}) => go(options) }
+  if (request) short.params = (options?: object) => (options ? undefined : request()) ?? chain().params(options)
+  return new Proxy(short as unknown as Chain, { get: (_, name) => short[name] ?? Reflect.get(chain(), name) })
 }
 
 const hasOnly = (names: readonly string[], options: object) => Object.keys(options).every(name => names.includes(name))
@@ -36,12 +35,17 @@ export function getDirectly(inside: Inside, readers: readonly KeyReader[]): void
   inside.get = ids => {
     const chain = () => get.call(inside, ids)
     if (Array.isArray(ids)) return chain()
-    return unlessMore(chain, async (options: { consistent?: boolean }) => {
-      const Key = hasOnly(['consistent'], options) ? keysOf(readers, ids) : undefined
-      if (!Key) return chain().go(options)
-      const request = options.consistent ? { Key, TableName, ConsistentRead: true } : { Key, TableName }
-      return inside.formatResponse(await client.client.request('GetItem', request), '', config)
-    })
+    const request = () => {
+      const Key = keysOf(readers, ids)
+      return Key && { Key, TableName }
+    }
+    const go = async (options: { consistent?: boolean }) => {
+      const asked = hasOnly(['consistent'], options) ? request() : undefined
+      if (!asked) return chain().go(options)
+      const sent = options.consistent ? { ...asked, ConsistentRead: true } : asked
+      return inside.formatResponse(await client.client.request('GetItem', sent), '', config)
+    }
+    return unlessMore(chain, go, request)
   }
 }
 

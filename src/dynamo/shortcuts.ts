@@ -55,6 +55,7 @@ interface Options {
 /** What a call gives before it is sent: a way to send it, and clauses that change it. */
 export interface Chain {
   go(options?: object): Promise<unknown>
+  params(options?: object): unknown
 }
 
 const OPERATIONS: Record<string, Operation> = {
