@@ -1,11 +1,14 @@
-// What becomes of the cost when there is more: requests on a growing table, and the deletion of a growing project.
+// What becomes of the cost when there is more: requests on a growing table, deletions and imports of growing projects.
+import { writeFile } from '../dist/src/migrate/file.js'
 import { PROJECT, projectItem, tableOf, tokenItems } from './items.mjs'
 import {
   ADMIN_TOKEN,
   ask,
   embeddedEndpoint,
+  fileFor,
   putAll,
   runBulk,
+  runImport,
   startDatabase,
   startLoad,
   startServer,
@@ -14,18 +17,19 @@ import {
 import { scenarios as all } from './scenarios.mjs'
 
 const table = tableOf('quintet')
+const embedded = { DYNAMODB: 'embedded', EMBEDDED_DATA: 'memory', EMBEDDED_PORT: '0' }
 const scenarios = all.filter(({ databases }) => databases?.includes('embedded') ?? true)
 
 export async function growth(quick) {
   await flatRequests(quick ? [1, 1000] : [1, 1000, 100_000], quick ? 60 : 150)
   await linearDeletion(quick ? [1000, 10_000] : [1000, 10_000, 100_000])
+  await linearImport(quick ? [1000, 10_000] : [1000, 10_000, 100_000])
   await cascade()
 }
 
 /** The cost of a request on tables of several sizes, in the embedded engine: server and database together. */
 async function flatRequests(sizes, count) {
-  const env = { DYNAMODB: 'embedded', EMBEDDED_DATA: 'memory', EMBEDDED_PORT: '0' }
-  const server = await startServer('quintet', '', env)
+  const server = await startServer('quintet', '', embedded)
   const endpoint = embeddedEndpoint(server)
   const load = await startLoad()
   await putAll(endpoint, table, [projectItem(table), ...tokenItems(table, 20)])
@@ -106,6 +110,29 @@ async function linearDeletion(sizes) {
     console.log(
       `| ${size.toLocaleString('en')} | ${ms.toFixed(0)} | ${(cpu / size).toFixed(1)} | ${(more / 1e6).toFixed(0)} |`
     )
+  }
+}
+
+/** Projects of ten tokens each, as a dump of PostgreSQL has them. */
+async function* dumped(tokens) {
+  const [createdAt, expiresAt] = ['2022-02-02T18:01:49.345261Z', '2032-02-02T18:01:49.345261Z']
+  for (let i = 0; i < tokens / 10; i++) {
+    const project = `import${String(i).padStart(6, '0')}`
+    const tokens = Array.from({ length: 10 }, (_, n) => ({ tokenId: `tkn-${i}-${n}`, createdAt, expiresAt }))
+    yield { project, repository: 'https://github.com/example/bench', tokens }
+  }
+}
+
+async function linearImport(sizes) {
+  console.log('\nImporting a dump into the embedded engine of another process, by its tokens:\n')
+  console.log('| tokens | CPU µs per token | most memory, MB |\n|---|---|---|')
+  for (const size of sizes) {
+    const database = await startServer('quintet', '', embedded)
+    const file = fileFor(`${size}.dump`)
+    await writeFile(file, dumped(size), new Date())
+    const { cpu, peak } = await runImport(file, embeddedEndpoint(database), size + size / 10)
+    await stop(database.child)
+    console.log(`| ${size.toLocaleString('en')} | ${(cpu / size).toFixed(1)} | ${(peak / 1e6).toFixed(0)} |`)
   }
 }
 

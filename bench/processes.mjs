@@ -114,6 +114,23 @@ export async function runBulk(way, endpoint) {
   return result
 }
 
+/** `quintet migrate load`; gives its CPU time and the most memory that it had. */
+export async function runImport(file, endpoint, items) {
+  const env = { DYNAMODB: endpoint, PROJECTS_TABLE: tableOf('quintet'), DOMAINS: 'projects' }
+  const { child, log } = start('import', here('../dist/src/cli.js'), ['migrate', 'load', file], env)
+  while (!/^written /m.test(log())) {
+    if (child.exitCode !== null) throw new Error(log())
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  const result = await ask(child, 'cpu')
+  await stop(child)
+  if (!log().includes(`written ${items},`)) throw new Error(log())
+  return result
+}
+
+/** A file for the time of the measurement. */
+export const fileFor = name => join(folder, name)
+
 /** Where other clients reach a server's embedded engine. */
 export const embeddedEndpoint = ({ log }) =>
   /(http:\/\/127\.0\.0\.1:\d+)"?\}?\s*$/m.exec(log().split('AWS clients')[1])[1]

@@ -6,12 +6,15 @@ import { messageOf, readMessages } from './messages.mjs'
 
 const latency = Number(process.env.LATENCY ?? 0)
 const children = Number(process.env.CHILDREN ?? 0)
+/** A project with so many tokens, read to its end in pages of a megabyte. */
+const whole = Number(process.env.WHOLE ?? 0)
 const known = new Map()
 
 function answerOf(target, table, body) {
   const units = { TableName: table, CapacityUnits: 1 }
   if (target === 'GetItem') return { Item: projectItem(table), ConsumedCapacity: units }
   if (target === 'Query' && children > 0) return pageOfChildren(body)
+  if (target === 'Query' && whole > 0) return pageOfProject(table, startOf(body))
   if (target === 'Query') {
     const Items = tokenItems(table)
     const { pk, sk } = Items.at(-1)
@@ -25,11 +28,27 @@ function answerOf(target, table, body) {
 
 /** Pages of a thousand keys, as many as there are children. */
 function pageOfChildren(body) {
-  const from = Number(/"ExclusiveStartKey":.*?TOKEN#tkn-(\d+)/.exec(body)?.[1] ?? -1) + 1
+  const from = startOf(body)
   const key = i => ({ pk: { S: 'PROJECT#benchproj' }, sk: { S: `TOKEN#tkn-${i}` } })
   const Items = Array.from({ length: Math.min(1000, children - from) }, (_, i) => key(from + i))
   const last = from + Items.length
   return { Items, Count: Items.length, ...(last < children ? { LastEvaluatedKey: key(last - 1) } : {}) }
+}
+
+const startOf = body => Number(/"ExclusiveStartKey":.*?TOKEN#tkn-(\d+)/.exec(body)?.[1] ?? -1) + 1
+
+/** A megabyte of a project's items, as DynamoDB measures them. */
+function pageOfProject(table, from) {
+  const all = tokenItems(table, whole)
+  const Items = from === 0 ? [projectItem(table)] : []
+  let bytes = 0
+  let at = from
+  for (; at < whole && bytes < 1024 * 1024; at++) {
+    Items.push(all[at])
+    for (const [name, { S }] of Object.entries(all[at])) bytes += name.length + S.length
+  }
+  const { pk, sk } = all[at - 1]
+  return { Items, Count: Items.length, ...(at < whole ? { LastEvaluatedKey: { pk, sk } } : {}) }
 }
 
 function answerTo(target, table, body) {
@@ -41,7 +60,7 @@ function answerTo(target, table, body) {
 /** Most answers are always the same. */
 function messageFor(target, table, body) {
   if (target === 'Query' && children > 0) return answerTo(target, table, body)
-  const name = `${target} ${table}`
+  const name = `${target} ${table} ${whole > 0 ? startOf(body) : ''}`
   if (!known.has(name)) known.set(name, Buffer.from(answerTo(target, table, body)))
   return known.get(name)
 }

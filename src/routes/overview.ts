@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { canonical, gatherEtag } from '../etag.js'
-import type { OverviewPart } from '../services/projects.js'
+import type { OverviewPart } from '../services/project-overview.js'
 
 /** A project's overview as an answer: whole while it is one page, else sent page by page, so that none of it is kept. */
 
@@ -10,7 +10,7 @@ type Parts = AsyncGenerator<OverviewPart, void>
 /** With `If-None-Match` the tag must be known before the first byte, so everything is read before it is sent. */
 export async function sendOverview({ headers }: FastifyRequest, reply: FastifyReply, parts: Parts) {
   const first = (await parts.next()).value as OverviewPart
-  if (first.isLast || headers['if-none-match'] !== undefined) return gather(first, parts)
+  if (first.isOnePage || headers['if-none-match'] !== undefined) return gather(first, parts)
   const { add, tag } = gatherEtag()
   reply.trailer('etag', (_reply, _payload, done) => done(null, tag()))
   reply.type('application/json; charset=utf-8')

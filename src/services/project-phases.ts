@@ -68,9 +68,10 @@ export function projectPhases(
     let isLast = false
     for (let rest = targets; !isLast; rest = []) {
       const rows = await postgres.listTokens(name, after, PAGE)
+      const isOnePage = after === '' && rows.length < PAGE
       after = rows.at(-1)?.tokenId ?? ''
       isLast = rows.length < PAGE
-      yield { project, targets: rest, tokens: rows.map(present), isLast }
+      yield { project, targets: rest, tokens: rows.map(present), isLast, isOnePage }
     }
   }
 

@@ -2,12 +2,12 @@ import type { Dynamo } from '../dynamo/client.js'
 import { unchanged } from '../dynamo/conditions.js'
 import { type PageRequest, readPage } from '../dynamo/cursors.js'
 import { commit, readTogether } from '../dynamo/transact.js'
-import type { Item } from '../dynamo/values.js'
 import { IS_LIVE, IS_THERE, projectEntities } from '../entities/projects.js'
 import { assertMatch } from '../etag.js'
 import { Problem } from '../problems.js'
 import type { Preconditions, ServiceContext } from './context.js'
 import { projectDeletion } from './project-deletion.js'
+import { projectOverview } from './project-overview.js'
 import { projectNotFound, targetActions } from './targets.js'
 import { endOf, isSecret, makeToken, parseToken, type TokenLife } from './tokens.js'
 
@@ -23,14 +23,6 @@ interface StoredProject {
   project: string
   repository: string
   deleting?: number
-}
-
-/** A part of a project's overview. */
-export interface OverviewPart {
-  project: { name: string; repository: string }
-  targets: { name: string; type: string; properties: Item }[]
-  tokens: { tokenId: string; createdAt: string; expiresAt: string; active: boolean }[]
-  isLast: boolean
 }
 
 export const tokenNotFound = (id: string) => new Problem('token-not-found', `There is no token ${id} in this project`)
@@ -61,10 +53,15 @@ export function projectsService(dynamo: Dynamo, table: string, context: ServiceC
       : new Problem('project-exists', `There is a project ${name} already`)
   }
 
+  /** The project, if it is there for its callers. */
+  function assertLive(name: string, item?: StoredProject | null): StoredProject {
+    if (!item || item.deleting !== undefined) throw projectNotFound(name)
+    return item
+  }
+
   async function findProject(name: string): Promise<StoredProject> {
     const { data } = await project.get({ project: name }).go()
-    if (!data || data.deleting !== undefined) throw projectNotFound(name)
-    return data
+    return assertLive(name, data)
   }
 
   async function getProject(name: string) {
@@ -81,28 +78,6 @@ export function projectsService(dynamo: Dynamo, table: string, context: ServiceC
       .go({ response: 'all_new', returnOnConditionCheckFailure: true })
     if (rejected) throw seen ? new Problem('precondition-failed') : projectNotFound(name)
     return presentProject(data as StoredProject)
-  }
-
-  /** A project with everything, a page of its partition at a time: first the project, then targets, then tokens. */
-  async function* readProjectOverview(name: string): AsyncGenerator<OverviewPart, void> {
-    let found: StoredProject | undefined
-    let cursor: string | null = null
-    do {
-      const query = entities.collections.overview({ project: name })
-      const page: Awaited<ReturnType<typeof query.go>> = await query.go({ ignoreOwnership: true, cursor })
-      cursor = page.cursor
-      found ??= page.data.project[0]
-      // Only items of other programs come before the project's own.
-      if (!found && cursor) continue
-      if (!found || found.deleting !== undefined) throw projectNotFound(name)
-      const { target, token } = page.data
-      yield {
-        project: presentProject(found),
-        targets: target.map(targets.present),
-        tokens: token.map(present),
-        isLast: cursor === null
-      }
-    } while (cursor)
   }
 
   async function createToken(name: string, life: TokenLife) {
@@ -135,8 +110,7 @@ export function projectsService(dynamo: Dynamo, table: string, context: ServiceC
         token.get({ project: name, tokenId }).commit()
       ])
     )
-    const owner = metadata as StoredProject | null
-    if (!owner || owner.deleting !== undefined) throw projectNotFound(name)
+    assertLive(name, metadata as StoredProject | null)
     if (!item) throw tokenNotFound(tokenId)
     return item as StoredToken
   }
@@ -219,7 +193,11 @@ export function projectsService(dynamo: Dynamo, table: string, context: ServiceC
   return {
     createProject,
     getProject,
-    readProjectOverview,
+    readProjectOverview: projectOverview(dynamo, entities, {
+      project: (name, item) => presentProject(assertLive(name, item as StoredProject | undefined)),
+      target: targets.present,
+      token: present
+    }),
     updateProject,
     deleteProject: projectDeletion(dynamo, entities, context, { findProject, presentProject }),
     createToken,
