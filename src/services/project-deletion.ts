@@ -78,23 +78,29 @@ export function projectDeletion<P extends object>(
     await writeBatches(dynamo, String(query.TableName), childrenOf(query, keepLease))
   }
 
-  /** The keys of a partition, page by page, never all of them at once. */
-  async function* childrenOf(query: Item, eachPage: () => Promise<void>) {
-    let ExclusiveStartKey: unknown
-    do {
-      const page = await dynamo.request('Query', {
+  /** The keys of a partition; the next page is on its way while the last one is used, and no more than these are held. */
+  async function* childrenOf(query: Item, eachKey: () => Promise<void>) {
+    const read = (ExclusiveStartKey?: unknown) => {
+      const page = dynamo.request('Query', {
         ...query,
         ConsistentRead: true,
         ProjectionExpression: 'pk, sk',
         ExclusiveStartKey
       })
-      for (const Key of page.Items as { pk: string; sk: string }[]) {
+      // Whoever takes the page hears of its failure; nobody may come to take it.
+      page.catch(() => {})
+      return page
+    }
+    let next: ReturnType<typeof read> | undefined = read()
+    while (next) {
+      const { Items, LastEvaluatedKey }: Item = await next
+      next = LastEvaluatedKey ? read(LastEvaluatedKey) : undefined
+      for (const Key of Items as { pk: string; sk: string }[]) {
         if (isMetadata(Key)) continue
-        await eachPage()
+        await eachKey()
         yield { DeleteRequest: { Key } }
       }
-      ExclusiveStartKey = page.LastEvaluatedKey
-    } while (ExclusiveStartKey)
+    }
   }
 
   return deleteProject
