@@ -34,7 +34,10 @@ const row = (version: number, more: Record<string, unknown> = {}) => ({
   ...more
 })
 
-/** A record as Lambda gets it. */
+/**
+ * A record as Lambda gets it, made by hand: for what a recording does not hold, such as other principals, rows of other
+ * programs and texts of any size. What was recorded is in layers-lambda.test.ts.
+ */
 const record = (item: Record<string, unknown>, more: Partial<StreamRecord> = {}): StreamRecord => ({
   eventID: String(item.sk),
   eventName: 'REMOVE',
