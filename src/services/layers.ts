@@ -10,6 +10,7 @@ import { channelActions } from './layer-channels.js'
 import { layerDeletion } from './layer-deletion.js'
 import { layerPublishing } from './layer-publishing.js'
 import { layerNotFound, packageName, presentLayer, type StoredLayer, stillSo } from './layer-values.js'
+import { createTurns } from './turns.js'
 
 type Status = ReturnType<typeof presentLayer>['status']
 
@@ -114,12 +115,12 @@ export function layersService(dynamo: Dynamo, table: string, settings: LayerSett
     return { ...page, items: page.items.map(presentLayer) }
   }
 
-  const lookups = { findPointer, findMatching }
+  const lookups = { findPointer, findMatching, inTurn: createTurns() }
   return {
     ...layerPublishing(entities, settings, context, lookups),
     ...layerDeletion(entities, context, lookups),
     ...channelActions(entities, settings, context),
-    ...buildActions(entities, context),
+    ...buildActions(entities, context, lookups),
     getLayer,
     getLatestLayer,
     listLayerVersions,
