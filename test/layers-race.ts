@@ -1,10 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Test } from 'tap'
 import { createTable } from '../src/dynamo/schema.js'
 import { tables } from '../src/dynamo/tables.js'
-import { connect, start as startEngine } from './engine-helpers.js'
-import { type Started, start } from './helpers.js'
+import { start as startEngine } from './engine-helpers.js'
+import { type Started, start, unique } from './helpers.js'
 import { layerBody } from './layers-helpers.js'
+import { anonymous } from './outside.js'
 
 export interface Race {
   publishers: number
@@ -14,12 +16,14 @@ export interface Race {
 
 const nameOf = (i: number) => `package-${i}`
 
-/** Nodes that reach one engine through sockets: in process, a call would be over before the next begins. */
+/** Nodes that reach one database through sockets: in process, a call would be over before the next begins. */
 export async function startNodes(t: Test, count: number): Promise<Started[]> {
-  const { engine } = await startEngine(t)
-  const { url } = await engine.listen(0)
-  await createTable(connect(engine), 'layers', tables.layers)
-  return Promise.all(Array.from({ length: count }, () => start(t, { domains: ['layers'], env: { DYNAMODB: url } })))
+  const endpoint = process.env.TEST_DYNAMODB ?? (await (await startEngine(t, {})).engine.listen(0)).url
+  const env = { DYNAMODB: endpoint, LAYERS_TABLE: unique('layers') }
+  const client = new DynamoDBClient({ ...anonymous, endpoint })
+  t.teardown(() => client.destroy())
+  await createTable(client, env.LAYERS_TABLE, tables.layers)
+  return Promise.all(Array.from({ length: count }, () => start(t, { domains: ['layers'], env })))
 }
 
 /** All transactions of publishers, and those in which they lost a round. */

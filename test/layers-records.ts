@@ -56,7 +56,7 @@ export const eventOf = (item: Record<string, unknown>): RemovalEvent => ({
 export function handlers(started: Started, lambda: Awaited<ReturnType<typeof startLambda>>) {
   return layerExpiry({
     client: started.raw.client,
-    table: 'layers',
+    table: started.config.tables.layers,
     now: () => NOW,
     deleteLayerVersion: lambdaDeletion(lambda.clientIn)
   })
