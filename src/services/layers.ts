@@ -71,7 +71,8 @@ export function layersService(dynamo: Dynamo, table: string, settings: LayerSett
     const rows = await readRows(Array.from({ length: count }, (_, i) => ({ rgn: region, pckg, lyrVrsn: from - i })))
     const fitting = rows.map(presentLayer).filter(row => status === undefined || row.status === status)
     const items = fitting.slice(0, limit)
-    const next = fitting.length > limit ? (items.at(-1)?.version ?? 0) - 1 : from - count
+    // A row of others may call itself by another number than its key does: the walk goes down all the same.
+    const next = fitting.length > limit ? Math.min(items.at(-1)?.version ?? 0, from) - 1 : from - count
     return { items, cursor: next > 0 ? cursors.seal(list, String(next)) : null }
   }
 
