@@ -96,10 +96,14 @@ export function contentOf({ packageVersion, requirementsTxt, requirementsHash }:
   return { pckgVrsn: packageVersion, requirementsTxt, requirementsHsh }
 }
 
-/** What a row may get later (a deprecation, channels) must still fit, or the next publisher could not deprecate it. */
-const RESERVE = { later: '.'.repeat(1024) }
+/** For the fixed text of a row's keys, its status, and what it may get later: an expiry, a deletion, some channels. */
+const RESERVED_BYTES = 256
 
-export const assertRoom = (item: object) => assertItemSize(marshal({ ...item, ...RESERVE }))
+/** Refuses a row that could not be deprecated later, since it would stand in the way of the next publisher. */
+export function assertRoom(item: { rgn: string; pckg: string }): void {
+  const reserve = '.'.repeat(RESERVED_BYTES + item.rgn.length + item.pckg.length)
+  assertItemSize(marshal({ ...item, reserve }))
+}
 
 export const layerNotFound = (region: string, name: string, version?: number) =>
   new Problem(
