@@ -1,13 +1,13 @@
 import t from 'tap'
 import { start, walk } from './helpers.js'
-import { at, layerBody, publish } from './layers-helpers.js'
+import { at, layerBody, publish, REGION } from './layers-helpers.js'
 
 const NOW = Date.parse('2026-03-01T00:00:00.000Z')
 const IN_A_YEAR = '2027-03-01T00:00:00.000Z'
 
-async function begin(t: Parameters<typeof start>[0], versions: number) {
+async function begin(t: Parameters<typeof start>[0], versions: number, env?: Record<string, string>) {
   const clock = { now: NOW }
-  const started = await start(t, { domains: ['layers'], now: () => clock.now })
+  const started = await start(t, { domains: ['layers'], now: () => clock.now, env })
   await publish(started, versions)
   const point = (name: string, version: number, headers?: Record<string, string>) =>
     started.api.put(at(`/channels/${name}`), { version }, headers)
@@ -16,7 +16,8 @@ async function begin(t: Parameters<typeof start>[0], versions: number) {
 }
 
 t.test('a version that a channel holds does not expire', async t => {
-  const { api, point, version, clock, counted, database } = await begin(t, 3)
+  // The sweep is the embedded engine's.
+  const { api, point, version, clock, counted, database } = await begin(t, 3, { EMBEDDED_DATA: 'memory' })
   const first = await counted(() => point('lts', 1))
   t.strictSame(first.requests, ['GetItem', 'TransactWriteItems'])
   t.equal(first.result.statusCode, 201)
@@ -116,6 +117,35 @@ t.test('channels moved by many at once hold exactly what they point at', async t
     t.strictSame([...((row.chnls as Set<string>) ?? [])].sort(), holders, `version ${row.lyrVrsn}`)
     t.equal('exDt' in row, row.dplySts === 'deprecated' && holders.length === 0)
   }
+})
+
+t.test('attributes that others stored in another type keep nobody waiting', async t => {
+  const { api, raw, counted } = await begin(t, 0)
+  const pk = (name: string) => `lyr#${REGION}.${name}`
+  const strange: Record<string, Record<string, unknown>> = {
+    text: { chnls: 'lts' },
+    numbers: { chnls: new Set([1]) },
+    list: { chnls: ['lts'] },
+    kept: { kept: 'forever', chnls: new Set(['lts']) },
+    expiry: { exDt: 'soon', chnls: new Set(['lts']) }
+  }
+  for (const [name, more] of Object.entries(strange)) {
+    const item = { pk: pk(name), rgn: REGION, pckg: name, lyrVrsn: 1 }
+    await raw.put('layers', { ...item, sk: 'lyrVrsn0#' })
+    await raw.put('layers', { ...item, sk: 'lyrVrsn#v1', dplySts: 'latest', ...more })
+    await raw.put('layers', { ...item, sk: 'chnl#lts', chnl: 'lts', uptdDt: 'x' })
+    const published = await counted(() => api.post('/v1/layers', layerBody({ package: name })))
+    t.equal(published.result.statusCode, 201, name)
+    t.ok(published.requests.length <= 4, `${name}: ${published.requests}`)
+    const ended = await counted(() => api.delete(`/v1/layers/${REGION}/${name}/channels/lts`))
+    t.equal(ended.result.statusCode, 204, name)
+    t.ok(ended.requests.length <= 6, `${name}: ${ended.requests}`)
+    t.match(await raw.get('layers', pk(name), 'lyrVrsn#v1'), { dplySts: 'deprecated', exDt: Number }, name)
+  }
+  const row = await raw.get('layers', pk('expiry'), 'lyrVrsn#v1')
+  await raw.put('layers', { ...row, exDt: 'soon' })
+  const pointed = await api.put(`/v1/layers/${REGION}/expiry/channels/lts`, { version: 1 })
+  t.equal(pointed.statusCode, 201, 'an expiry that is no time is none')
 })
 
 t.test('a deprecation is undone, and can be set again', async t => {

@@ -3,66 +3,14 @@ import { DeleteItemCommand } from '@aws-sdk/client-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import t from 'tap'
 import type { Expired } from '../src/dynamo/engine/index.js'
-import { layerExpiry, type RemovalEvent } from '../src/services/layer-expiry.js'
-import { lambdaDeletion } from '../src/services/layer-lambda.js'
-import { announceRemovals, type StreamRecord } from '../src/services/layer-stream.js'
-import { type Started, start } from './helpers.js'
+import { announceRemovals } from '../src/services/layer-stream.js'
+import { start } from './helpers.js'
 import { arn, at, publish } from './layers-helpers.js'
+import { eventOf, handlers, NOW, nothing, pk, REMOVED, record, row } from './layers-records.js'
 import { persist, startBus, startLambda } from './layers-standins.js'
 
 /** The engine's own sweeper and what it tells: these tests are about the embedded engine. */
 const embedded = { EMBEDDED_DATA: 'memory' }
-
-const NOW = Date.parse('2026-03-01T00:00:00.000Z')
-const REMOVED = '2026-03-01T00:00:00.000Z'
-const STREAM = 'arn:aws:dynamodb:us-east-1:123456789012:table/layers/stream/2026-01-01T00:00:00.000'
-const TTL = { type: 'Service', principalId: 'dynamodb.amazonaws.com' }
-const pk = (name = 'requests') => `lyr#eu-west-1.${name}`
-const nothing = { restore: async () => true, report: () => {} }
-
-/** A row of a deprecated version, as it was before TTL removed it. */
-const row = (version: number, more: Record<string, unknown> = {}) => ({
-  pk: pk(),
-  sk: `lyrVrsn#v${version}`,
-  rgn: 'eu-west-1',
-  pckg: 'requests',
-  lyrVrsn: version,
-  arn: arn(version),
-  requirementsTxt: 'requests\n',
-  dplySts: 'deprecated',
-  exDt: NOW / 1000 - 10,
-  ...more
-})
-
-/** A record as Lambda gets it. */
-const record = (item: Record<string, unknown>, more: Partial<StreamRecord> = {}): StreamRecord => ({
-  eventID: String(item.sk),
-  eventName: 'REMOVE',
-  eventSourceARN: STREAM,
-  userIdentity: TTL,
-  dynamodb: {
-    Keys: marshall({ pk: item.pk, sk: item.sk }),
-    OldImage: marshall(item),
-    ApproximateCreationDateTime: NOW / 1000,
-    SequenceNumber: `seq-${item.sk}`
-  },
-  ...more
-})
-
-const eventOf = (item: Record<string, unknown>): RemovalEvent => ({
-  source: 'x',
-  'detail-type': 'REMOVE',
-  detail: { pk_type: 'lyr', sk_type: 'lyrVrsn', record: record(item) as never }
-})
-
-function handlers(started: Started, lambda: Awaited<ReturnType<typeof startLambda>>) {
-  return layerExpiry({
-    client: started.raw.client,
-    table: 'layers',
-    now: () => NOW,
-    deleteLayerVersion: lambdaDeletion(lambda.clientIn)
-  })
-}
 
 t.test('embedded: a deprecated layer expires, and comes back as deleted', async t => {
   const log: string[] = []
@@ -106,27 +54,6 @@ t.test('embedded: what can never be handled is reported, and keeps nothing else'
   t.equal(log.filter(line => line.includes('has expired')).length, 1)
 })
 
-t.test('only what TTL removed goes to the bus', async t => {
-  const bus = await startBus(t)
-  const records = [
-    record(row(1)),
-    record(row(2), { userIdentity: undefined }),
-    record(row(3), { userIdentity: { type: 'Service', principalId: 'AIDA' } }),
-    record(row(4), { eventName: 'MODIFY' }),
-    record(row(5), { eventName: 'INSERT' }),
-    record({ pk: 'bldVrsn0#', sk: 'pckg#requests' })
-  ]
-  t.strictSame(await announceRemovals(records, { ...nothing, putEvents: bus.putEvents }), [])
-  t.strictSame(
-    bus.events.map(event => [event.source, event['detail-type'], event.detail.pk_type, event.detail.sk_type]),
-    [
-      ['2026-01-01T00:00:00.000', 'REMOVE', 'lyr', 'lyrVrsn'],
-      ['2026-01-01T00:00:00.000', 'REMOVE', 'bldVrsn0', 'pckg']
-    ]
-  )
-  t.strictSame(bus.events[0]?.detail.record, JSON.parse(JSON.stringify(records[0])), 'the record as it came')
-})
-
 t.test('a delete by hand makes no event in the embedded engine either', async t => {
   // The rows expire only once the first is gone: else the engine's own sweep could come before the delete.
   let now = NOW - 20_000
@@ -143,55 +70,6 @@ t.test('a delete by hand makes no event in the embedded engine either', async t 
     ['lyrVrsn#v2']
   )
   t.equal(await raw.get('layers', pk(), 'lyrVrsn#v1'), undefined)
-})
-
-t.test('what the bus refuses is sent again, and nothing else is', async t => {
-  const bus = await startBus(t, ['refuse half', 'throttle', 'break', 'refuse half'])
-  bus.poison.push('lyrVrsn#v7"')
-  const reports: string[] = []
-  const report = (reason: string, { eventID }: StreamRecord) => reports.push(`${eventID}: ${reason}`)
-  const records = Array.from({ length: 25 }, (_, i) => record(row(i + 1)))
-  const broken = record(row(99), { dynamodb: { Keys: {} } })
-  t.strictSame(await announceRemovals([broken, ...records], { ...nothing, report, putEvents: bus.putEvents }), [])
-  const sent = bus.events.map(event => event.detail.record.eventID)
-  t.strictSame(sent.length, new Set(sent).size, 'none twice')
-  t.strictSame(sent.length, 24)
-  t.strictSame(
-    bus.requests.map(entries => entries.length),
-    [10, 4, 4, 4, 2, 10, 5]
-  )
-  t.strictSame(bus.complaints, [])
-  t.strictSame(reports, [
-    'lyrVrsn#v99: The record has no keys of this table',
-    'lyrVrsn#v7: The bus refuses it: MalformedDetail bad'
-  ])
-})
-
-t.test('what stays refused is given back', async t => {
-  const bus = await startBus(t, ['take', 'break', 'break'])
-  const records = Array.from({ length: 12 }, (_, i) => record(row(i + 1)))
-  const failed = await announceRemovals(records, { ...nothing, putEvents: bus.putEvents, tries: 2 })
-  t.strictSame(failed, records.slice(10))
-})
-
-t.test('a row that is more than an event holds is put back before its summary is sent', async t => {
-  const started = await start(t, { domains: ['layers'] })
-  const bus = await startBus(t)
-  const lambda = await startLambda(t, [arn(1), arn(2), arn(3)])
-  const { restore, expireLayer } = handlers(started, lambda)
-  const large = row(1, { requirementsTxt: 'x'.repeat(390_000) })
-  const records = [
-    record(large),
-    record(row(2, { requirementsTxt: 'y'.repeat(200_000) })),
-    record(row(3, { requirementsTxt: '"'.repeat(60_000) }))
-  ]
-  t.strictSame(await announceRemovals(records, { ...nothing, restore, putEvents: bus.putEvents }), [])
-  t.strictSame(bus.complaints, [])
-  t.equal(bus.events.length, 3)
-  for (const event of bus.events) await expireLayer(event)
-  t.strictSame(lambda.deleted, [arn(1), arn(2), arn(3)])
-  const { dplySts: _status, exDt: _expiry, ...rest } = large
-  t.strictSame(await started.raw.get('layers', pk(), 'lyrVrsn#v1'), { ...rest, deleted_date: REMOVED })
 })
 
 t.test('nothing is lost and nothing is done twice, whatever fails on the way', async t => {

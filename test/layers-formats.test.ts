@@ -2,6 +2,7 @@ import t from 'tap'
 import { Problem } from '../src/problems.js'
 import { toCsv, toHtml } from '../src/routes/layer-tables.js'
 import { negotiate } from '../src/routes/negotiate.js'
+import { noBrowser, openPage } from './browser.js'
 import { start } from './helpers.js'
 import { publish } from './layers-helpers.js'
 
@@ -98,6 +99,38 @@ t.test('Accept chooses the form', async t => {
   }
   const refused = await api.get(URL, { accept: 'image/png' })
   t.match(refused.json(), { status: 406, code: 'not-acceptable' })
+})
+
+t.test('caches are told of Accept, and still of Origin', async t => {
+  const { api } = await start(t, { domains: ['layers'], env: { CORS_ORIGIN: 'https://a.example,https://b.example' } })
+  for (const accept of ['text/csv', 'application/json', 'image/png']) {
+    const { headers } = await api.get(URL, { accept, origin: 'https://b.example' })
+    t.strictSame(String(headers.vary).toLowerCase().split(', ').sort(), ['accept', 'origin'], accept)
+  }
+})
+
+t.test('in a browser it is a table, whatever the texts hold', { skip: noBrowser }, async t => {
+  const started = await start(t, { domains: ['layers'] })
+  const evil = '<script>document.title = "evil"</script><img src=x onerror="document.title = 1">'
+  await publish(started, 1, { requirementsTxt: evil, packageVersion: '<b>1</b>' })
+  await publish(started, 2, { package: 'numpy' })
+  const origin = await started.app.listen({ port: 0 })
+  const { newPage, complaints } = await openPage(t, origin)
+  const page = await newPage()
+  await page.goto(`${origin}${URL}?limit=2`)
+  t.equal(await page.title(), 'Layers in eu-west-1')
+  t.equal(await page.locator('tbody tr').count(), 2)
+  await page.getByRole('link', { name: 'Next page' }).click()
+  await page.waitForURL(/cursor=/)
+  t.equal(await page.locator('tbody tr').count(), 1)
+  await page.goto(`${origin}${URL}`)
+  const row = page.locator('tr', { has: page.getByRole('cell', { name: 'requests', exact: true }) })
+  t.equal(await row.locator('td').nth(1).textContent(), '<b>1</b>')
+  await row.locator('summary').click()
+  t.equal(await row.locator('pre').innerText(), evil)
+  t.equal(await row.locator('code').first().innerText(), 'arn:aws:lambda:eu-west-1:123456789012:layer:requests:1')
+  t.equal(await page.title(), 'Layers in eu-west-1')
+  t.strictSame(complaints, [], 'it asks for nothing, and nothing in it fails')
 })
 
 t.test('the most specific range decides, then the quality', async t => {

@@ -1,10 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Test } from 'tap'
 import { createTable } from '../src/dynamo/schema.js'
 import { tables } from '../src/dynamo/tables.js'
-import { connect, start as startEngine } from './engine-helpers.js'
-import { type Started, start } from './helpers.js'
+import { start as startEngine } from './engine-helpers.js'
+import { type Started, start, unique } from './helpers.js'
 import { layerBody } from './layers-helpers.js'
+import { anonymous } from './outside.js'
 
 export interface Race {
   publishers: number
@@ -14,23 +16,28 @@ export interface Race {
 
 const nameOf = (i: number) => `package-${i}`
 
-/** An app that reaches its engine through a socket: in process, a call would be over before the next begins. */
-export async function startApart(t: Test): Promise<Started> {
-  const { engine } = await startEngine(t)
-  const { url } = await engine.listen(0)
-  await createTable(connect(engine), 'layers', tables.layers)
-  return start(t, { domains: ['layers'], env: { DYNAMODB: url } })
+/** Nodes that reach one database through sockets: in process, a call would be over before the next begins. */
+export async function startNodes(t: Test, count: number): Promise<Started[]> {
+  const endpoint = process.env.TEST_DYNAMODB ?? (await (await startEngine(t, {})).engine.listen(0)).url
+  const env = { DYNAMODB: endpoint, LAYERS_TABLE: unique('layers') }
+  const client = new DynamoDBClient({ ...anonymous, endpoint })
+  t.teardown(() => client.destroy())
+  await createTable(client, env.LAYERS_TABLE, tables.layers)
+  return Promise.all(Array.from({ length: count }, () => start(t, { domains: ['layers'], env })))
 }
 
-/** How often a publisher lost a round. */
-export const lostRounds = ({ seen }: Started) =>
-  seen.filter(({ error }) => error === 'TransactionCanceledException').length
+/** All transactions of publishers, and those in which they lost a round. */
+export function roundsOf(nodes: Started[]) {
+  const all = nodes.flatMap(({ seen }) => seen).filter(({ operation }) => operation === 'TransactWriteItems')
+  return { all: all.length, lost: all.filter(({ error }) => error === 'TransactionCanceledException').length }
+}
 
 /**
- * Publishers at once, and a reader who looks at the pointer and the index throughout. Gives the versions that each
+ * Publishers at once on all nodes, and a reader who looks at the pointer and the index throughout. Gives the versions that each
  * package's publishers were told, and all that the reader saw and should not have.
  */
-export async function race({ api, raw }: Started, { publishers, publishes, packages }: Race) {
+export async function race(nodes: Started[], { publishers, publishes, packages }: Race) {
+  const [{ api, raw }] = nodes as [Started]
   const versions = new Map<string, number[]>()
   const wrong: string[] = []
   let running = true
@@ -38,7 +45,8 @@ export async function race({ api, raw }: Started, { publishers, publishes, packa
   async function publisher(id: number): Promise<void> {
     for (let i = 0; i < publishes; i++) {
       const name = nameOf((id + i) % packages)
-      const response = await api.post('/v1/layers', layerBody({ package: name, packageVersion: `${id}.${i}` }))
+      const node = nodes[(id + i) % nodes.length] as Started
+      const response = await node.api.post('/v1/layers', layerBody({ package: name, packageVersion: `${id}.${i}` }))
       if (response.statusCode !== 201) wrong.push(`publisher ${id}: ${response.statusCode} ${response.body}`)
       else versions.set(name, [...(versions.get(name) ?? []), response.json().version])
     }

@@ -26,12 +26,14 @@ const BUSY = new Set([
 const BUSY_REASONS = new Set(['ThrottlingError', 'ProvisionedThroughputExceeded', 'TransactionConflict'])
 const NETWORK = /^(E[A-Z]+|UND_ERR_\w+)$/
 
-/** Another transaction holds the same item: nothing was written, and the same request may succeed in a moment. */
+/**
+ * Another transaction holds the same item: nothing was written, and the same request may succeed in a moment. What is
+ * said of its other items is not the whole truth then: that of the held one was not looked at.
+ */
 export function isConflict(error: unknown): boolean {
   const { name, CancellationReasons: reasons = [] } = error as DynamoError
   if (name === 'TransactionConflictException' || name === 'TransactionInProgressException') return true
-  const codes = reasons.map(reason => reason.Code)
-  return codes.includes('TransactionConflict') && !codes.includes('ConditionalCheckFailed')
+  return reasons.some(({ Code }) => Code === 'TransactionConflict')
 }
 
 /** The problem that an error of DynamoDB is for the caller, or the error itself where services decide. */
@@ -49,8 +51,8 @@ export function toProblem(error: unknown): unknown {
 
 function cancellation(failure: DynamoError): unknown {
   const reasons = failure.CancellationReasons ?? []
-  if (reasons.some(({ Code }) => Code === 'ConditionalCheckFailed')) return withSafeImages(failure)
   if (reasons.some(({ Code }) => BUSY_REASONS.has(Code ?? ''))) return unavailable(failure)
+  if (reasons.some(({ Code }) => Code === 'ConditionalCheckFailed')) return withSafeImages(failure)
   if (reasons.some(({ Message }) => /item size/i.test(Message ?? ''))) return new Problem('item-too-large')
   return failure
 }

@@ -52,7 +52,7 @@ export const channelRoutes: Routes<LayersService> = async (app, { service: layer
         response: {
           200: schema.Channel,
           201: schema.Channel,
-          ...problems('layer-not-found', 'precondition-failed', 'concurrent-changes')
+          ...problems('layer-not-found', 'precondition-failed', 'concurrent-changes', 'item-too-large')
         }
       }
     },

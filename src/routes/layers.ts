@@ -5,7 +5,7 @@ import { buildRoutes } from './builds.js'
 import { channelRoutes } from './layer-channels.js'
 import { toCsv, toHtml } from './layer-tables.js'
 import { negotiate } from './negotiate.js'
-import { created, nextLink, noContent, page, preconditions, type Routes } from './reply.js'
+import { created, nextLink, noContent, page, preconditions, type Routes, varyBy } from './reply.js'
 
 const tags = ['layers']
 
@@ -169,9 +169,9 @@ export const layerRoutes: Routes<LayersService> = async (app, { service: layers 
     },
     async (request, reply) => {
       const { region } = request.params
+      varyBy(reply, 'accept')
       const type = negotiate(request.headers.accept, ['application/json', 'text/csv', 'text/html'])
       const found = page(request, reply, await layers.listDeployedInRegion(region, request.query))
-      reply.header('vary', 'accept')
       if (type === 'application/json') return reply.send(found)
       reply.type(`${type}; charset=utf-8`)
       if (type === 'text/html') return reply.send(toHtml(region, found.items, nextLink(request, found)))

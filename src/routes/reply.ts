@@ -42,3 +42,9 @@ export function preconditions(request: { headers: object }): Preconditions {
   const headers = request.headers as Record<string, string | undefined>
   return { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] }
 }
+
+/** Says that the answer depends on a header of the request, beside those that it depends on already. */
+export function varyBy(reply: FastifyReply, name: string): void {
+  const before = reply.getHeader('vary')
+  reply.header('vary', before === undefined ? name : `${before}, ${name}`)
+}

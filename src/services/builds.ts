@@ -11,8 +11,10 @@ import {
   packageName,
   presentBuild,
   type StoredBuild,
+  type StoredContent,
   type StoredLayer
 } from './layer-values.js'
+import type { InTurn } from './turns.js'
 
 const buildNotFound = (name: string, version?: number) =>
   new Problem(
@@ -21,13 +23,21 @@ const buildNotFound = (name: string, version?: number) =>
   )
 
 /** The actions on the builds of packages. */
-export function buildActions(entities: LayerEntities, { cursors, now }: ServiceContext) {
+export function buildActions(
+  entities: LayerEntities,
+  { cursors, now }: ServiceContext,
+  { inTurn }: { inTurn: InTurn }
+) {
   const { build, latestBuild, layer } = entities.entities
 
   /** The pointer moves on and the build is put, or neither; who comes second takes the next number. */
   async function insertBuild(request: NewBuild) {
     const pckg = packageName(request.package)
     const content = contentOf(request)
+    return inTurn(JSON.stringify([pckg]), () => insertNext(pckg, content))
+  }
+
+  async function insertNext(pckg: string, content: StoredContent) {
     let pointer = await findLatest(pckg)
     return insist(async () => {
       const before = pointer?.bltVrsn ?? 0

@@ -6,15 +6,15 @@ import { invalid, Problem } from '../problems.js'
 import type { Preconditions, ServiceContext } from './context.js'
 import {
   all,
-  channelsOf,
   expiryAfter,
   insist,
   isActive,
   isAlive,
   isAt,
   layerNotFound,
+  otherwise,
   packageName,
-  type StoredLayer,
+  type Release,
   where
 } from './layer-values.js'
 
@@ -28,9 +28,6 @@ interface StoredChannel {
 
 /** The layer entity as a transaction offers it. */
 type Layer = Parameters<Parameters<LayerEntities['transaction']['write']>[0]>[0]['layer']
-
-/** What becomes of a version that a channel lets go: it expires, or stays for another reason, or was not held. */
-type Release = 'expires' | 'stays' | 'absent'
 
 const channelNotFound = (name: string) =>
   new Problem('channel-not-found', `There is no channel ${name} of this package`)
@@ -95,7 +92,7 @@ export function channelActions(
       const [moved, held, released] = cancelled
       if (held?.rejected) throw layerNotFound(region, name, version)
       if (moved?.rejected && (ifMatch ?? ifNoneMatch) !== undefined) throw new Problem('precondition-failed')
-      if (released?.rejected) release = releaseOf(released.item as unknown as StoredLayer | null, chnl)
+      if (released?.rejected) release = otherwise(release)
       return undefined
     })
   }
@@ -126,12 +123,12 @@ export function channelActions(
   function letGo(layer: Layer, { chnl, uptdDt: _at, ...version }: StoredChannel, release: Release) {
     const names = where(({ chnls }, { contains, type }) => `${type(chnls, 'SS')} AND ${contains(chnls, chnl)}`)
     const isLast = where(
-      ({ chnls, dplySts, kept }, { size, escape: literal, eq, notExists }) =>
-        `${size(chnls)} = ${literal(1)} AND ${eq(dplySts, 'deprecated')} AND ${notExists(kept)}`
+      ({ chnls, dplySts, kept }, { size, escape: literal, eq, ne, notExists }) =>
+        `${size(chnls)} = ${literal(1)} AND ${eq(dplySts, 'deprecated')} AND (${notExists(kept)} OR ${ne(kept, true)})`
     )
     const isNotLast = where(
-      ({ chnls, dplySts, kept }, { size, escape: literal, ne, exists, notExists }) =>
-        `${size(chnls)} > ${literal(1)} OR ${notExists(dplySts)} OR ${ne(dplySts, 'deprecated')} OR ${exists(kept)}`
+      ({ chnls, dplySts, kept }, { size, escape: literal, eq, ne, notExists }) =>
+        `${size(chnls)} > ${literal(1)} OR ${notExists(dplySts)} OR ${ne(dplySts, 'deprecated')} OR ${eq(kept, true)}`
     )
     const isNot = where(({ chnls }, { contains, type }) => `NOT ${type(chnls, 'SS')} OR NOT ${contains(chnls, chnl)}`)
     const change = () => layer.patch(version).delete({ chnls: [chnl] })
@@ -140,9 +137,9 @@ export function channelActions(
         change()
           .set({ exDt: expiryAfter(now(), expiryDays) })
           .where(all(names, isLast))
-          .commit({ response: 'all_old' }),
-      stays: () => change().where(all(names, isNotLast)).commit({ response: 'all_old' }),
-      absent: () => layer.check(version).where(isNot).commit({ response: 'all_old' })
+          .commit(),
+      stays: () => change().where(all(names, isNotLast)).commit(),
+      absent: () => layer.check(version).where(isNot).commit()
     }
     return releases[release]()
   }
@@ -161,16 +158,10 @@ export function channelActions(
         ])
       )
       if (!cancelled) return true
-      if (cancelled[1]?.rejected) release = releaseOf(cancelled[1].item as unknown as StoredLayer | null, chnl)
+      if (cancelled[1]?.rejected) release = otherwise(release)
       return undefined
     })
   }
 
   return { getChannel, listChannels, putChannel, deleteChannel }
-}
-
-function releaseOf(row: StoredLayer | null, name: string): Release {
-  const channels = row ? channelsOf(row) : []
-  if (!channels.includes(name)) return 'absent'
-  return channels.length === 1 && row?.dplySts === 'deprecated' && !row.kept ? 'expires' : 'stays'
 }

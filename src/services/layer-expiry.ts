@@ -47,7 +47,8 @@ export function layerExpiry({ client, table, deleteLayerVersion, now }: ExpiryTo
       )
       return true
     } catch (error) {
-      const { name, Item } = error as Error & { Item?: Attributes }
+      const { name, message, Item } = error as Error & { Item?: Attributes }
+      if (name === 'ValidationException') throw new Unprocessable(`The row cannot be put back: ${message}`)
       if (name !== 'ConditionalCheckFailedException') throw error
       return isDeletedImage(Item)
     }

@@ -13,18 +13,20 @@ import {
   isFree,
   isHeld,
   type NewLayer,
+  otherwise,
   packageName,
   presentLayer,
+  type Release,
+  type StoredContent,
   type StoredLayer,
   where
 } from './layer-values.js'
+import type { InTurn } from './turns.js'
 
 interface Lookups {
+  inTurn: InTurn
   findPointer(region: string, name: string): Promise<StoredLayer | undefined>
 }
-
-/** What becomes of the version before: it expires, or stays because a channel holds it, or is not there to change. */
-type Previous = 'expires' | 'stays' | 'absent'
 
 const isNotLatest = where(({ dplySts }, { notExists, ne }) => `${notExists(dplySts)} OR ${ne(dplySts, 'latest')}`)
 
@@ -33,15 +35,20 @@ export function layerPublishing(
   entities: LayerEntities,
   { expiryDays }: { expiryDays: number },
   { now }: ServiceContext,
-  { findPointer }: Lookups
+  { findPointer, inTurn }: Lookups
 ) {
   async function insertLayer(request: NewLayer) {
     const { region: rgn, arn } = request
     const pckg = packageName(request.package)
     if (arn.split(':')[3] !== rgn) throw invalid('body/arn', `must be of the region ${rgn}`)
     const content = { arn, ...contentOf(request) }
+    return inTurn(JSON.stringify([rgn, pckg]), () => insertNext(rgn, pckg, content))
+  }
+
+  /** Who comes second takes the next number. */
+  async function insertNext(rgn: string, pckg: string, content: StoredContent & { arn: string }) {
     let pointer = await findPointer(rgn, pckg)
-    let previous = previousOf(pointer)
+    let previous = releaseBy(pointer)
 
     return insist(async () => {
       const version = (pointer?.lyrVrsn ?? 0) + 1
@@ -52,9 +59,9 @@ export function layerPublishing(
       const [moved, , deprecated] = cancelled
       if (moved?.rejected) {
         pointer = (moved.item as StoredLayer | null) ?? undefined
-        previous = previousOf(pointer)
+        previous = releaseBy(pointer)
       } else if (deprecated?.rejected) {
-        previous = previousOf(pointer, deprecated.item as unknown as StoredLayer | null)
+        previous = otherwise(previous)
       } else {
         throw new Problem('concurrent-changes', `Version ${version} of ${pckg} is there already, ahead of the pointer`)
       }
@@ -63,7 +70,7 @@ export function layerPublishing(
   }
 
   /** One transaction; it holds only if the pointer is still where it was. */
-  function publish(item: StoredLayer, pointer: StoredLayer | undefined, previous: Previous) {
+  function publish(item: StoredLayer, pointer: StoredLayer | undefined, previous: Release) {
     const { rgn, pckg, lyrVrsn } = item
     const { rgn: _region, pckg: _package, ...latest } = { ...item, lyrVrsn }
     const before = { rgn, pckg, lyrVrsn: lyrVrsn - 1 }
@@ -75,12 +82,12 @@ export function layerPublishing(
             change()
               .set({ exDt: expiryAfter(now(), expiryDays) })
               .where(all(hasStatus('latest'), isFree))
-              .commit({ response: 'all_old' }),
+              .commit(),
           stays: () =>
             change()
               .where(all(hasStatus('latest'), isHeld))
-              .commit({ response: 'all_old' }),
-          absent: () => layer.check(before).where(isNotLatest).commit({ response: 'all_old' })
+              .commit(),
+          absent: () => layer.check(before).where(isNotLatest).commit()
         }
         return [
           pointer
@@ -101,9 +108,6 @@ export function layerPublishing(
   return { insertLayer }
 }
 
-/** A guess from the pointer at first; what stood in the way, then. */
-function previousOf(pointer: StoredLayer | undefined, row?: StoredLayer | null): Previous {
-  if (row === undefined) return pointer?.deleted_date === undefined ? 'expires' : 'absent'
-  if (row?.dplySts !== 'latest') return 'absent'
-  return row.chnls ? 'stays' : 'expires'
-}
+/** What the version before the next is most likely to need. */
+const releaseBy = (pointer: StoredLayer | undefined): Release =>
+  pointer?.deleted_date === undefined ? 'expires' : 'absent'

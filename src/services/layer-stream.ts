@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { imageToJson } from '../dynamo/images.js'
 import type { Attributes } from '../dynamo/values.js'
-import { imageSummary, keyType } from '../entities/layers.js'
+import { imageSummary, isLayerVersion, keyType } from '../entities/layers.js'
 
 /** From the table's stream to the event bus: what TTL removed becomes an event, and nothing else does. */
 
@@ -93,15 +93,24 @@ export function isExpiry({ eventName, userIdentity: by }: StreamRecord): boolean
 async function entryOf(record: StreamRecord, { source, restore }: StreamTools): Promise<Entry> {
   const Source = source ?? record.eventSourceARN?.split('/stream/')[1]
   if (!Source) throw new Unprocessable('The record does not name its stream')
-  const detail = detailOf(record)
+  const detail = readable(() => detailOf(record))
   const entry: Entry = { Source, DetailType: 'REMOVE', Detail: JSON.stringify(detail) }
   if (sizeOf(entry) <= MAX_BYTES) return entry
-  await restore(detail.record)
+  if (isLayerVersion(detail)) await restore(detail.record)
   const { dynamodb } = detail.record
   const summary = { ...detail.record, dynamodb: { ...dynamodb, OldImage: imageSummary(dynamodb.OldImage) } }
   const smaller = { ...entry, Detail: JSON.stringify({ ...detail, record: summary }) }
   if (sizeOf(smaller) > MAX_BYTES) throw new Unprocessable('The record is larger than an event')
   return smaller
+}
+
+/** What of a record cannot be read now cannot be read later. */
+function readable<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw error instanceof Unprocessable ? error : new Unprocessable(`The record cannot be read: ${error}`)
+  }
 }
 
 function detailOf(record: StreamRecord): RemovalDetail {
@@ -163,9 +172,10 @@ async function sendOnce(chunk: Message[], tools: StreamTools): Promise<Message[]
   } catch (error) {
     return afterFailure(error as Error, chunk, tools)
   }
-  if (!answer.FailedEntryCount) return []
+  const { FailedEntryCount, Entries = [] } = answer
+  if (!FailedEntryCount && Entries.every(({ ErrorCode }) => ErrorCode === undefined)) return []
   return chunk.filter(({ record }, i) => {
-    const { EventId, ErrorCode, ErrorMessage } = answer.Entries?.[i] ?? {}
+    const { EventId, ErrorCode, ErrorMessage } = Entries[i] ?? {}
     if (EventId !== undefined && ErrorCode === undefined) return false
     if (!NEVER.test(ErrorCode ?? '')) return true
     tools.report(`The bus refuses it: ${ErrorCode} ${ErrorMessage ?? ''}`, record)

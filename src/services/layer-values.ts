@@ -96,10 +96,14 @@ export function contentOf({ packageVersion, requirementsTxt, requirementsHash }:
   return { pckgVrsn: packageVersion, requirementsTxt, requirementsHsh }
 }
 
-/** What a row may get later (a deprecation, channels) must still fit, or the next publisher could not deprecate it. */
-const RESERVE = { later: '.'.repeat(1024) }
+/** For the fixed text of a row's keys, its status, and what it may get later: an expiry, a deletion, some channels. */
+const RESERVED_BYTES = 256
 
-export const assertRoom = (item: object) => assertItemSize(marshal({ ...item, ...RESERVE }))
+/** Refuses a row that could not be deprecated later, since it would stand in the way of the next publisher. */
+export function assertRoom(item: { rgn: string; pckg: string }): void {
+  const reserve = '.'.repeat(RESERVED_BYTES + item.rgn.length + item.pckg.length)
+  assertItemSize(marshal({ ...item, reserve }))
+}
 
 export const layerNotFound = (region: string, name: string, version?: number) =>
   new Problem(
@@ -137,7 +141,7 @@ export const where =
 
 /** A version that has not expired, although DynamoDB may not have deleted it yet. */
 export const isAlive = (now: number) =>
-  where(({ exDt }, { notExists, gt }) => `${notExists(exDt)} OR ${gt(exDt, now / 1000)}`)
+  where(({ exDt }, { type, gt }) => `NOT ${type(exDt, 'N')} OR ${gt(exDt, now / 1000)}`)
 
 export const hasStatus = (status: 'latest' | 'deprecated') => where(({ dplySts }, { eq }) => eq(dplySts, status))
 
@@ -148,8 +152,19 @@ export const isAt = (version: number) =>
   )
 
 export const isActive = where(({ dplySts }, { exists }) => exists(dplySts))
-export const isHeld = where(({ chnls }, { exists }) => exists(chnls))
-export const isFree = where(({ chnls }, { notExists }) => notExists(chnls))
+export const isHeld = where(({ chnls }, { type }) => type(chnls, 'SS'))
+export const isFree = where(({ chnls }, { type }) => `NOT ${type(chnls, 'SS')}`)
+
+/**
+ * What becomes of a version that is the latest no more, or that a channel lets go: it expires, or stays because something
+ * else keeps it, or there is nothing to change. One of the three always holds, whatever others have stored.
+ */
+export type Release = 'expires' | 'stays' | 'absent'
+
+const NEXT: Record<Release, Release> = { expires: 'stays', stays: 'absent', absent: 'expires' }
+
+/** What to try after a release whose condition did not hold. */
+export const otherwise = (release: Release) => NEXT[release]
 
 /** The condition that a version is what it was when it was read. */
 export function stillSo(seen: StoredLayer): Condition {
@@ -167,9 +182,12 @@ const DAY_SECONDS = 24 * 60 * 60
 export const expiryAfter = (now: number, days: number) => Math.floor(now / 1000 + days * DAY_SECONDS)
 
 const MAX_TRIES = 300
-const MAX_WAIT_MS = 250
+const MAX_WAIT_MS = 50
 
-/** Tries until the attempt gives something. Each round of a race has a winner, but luck is not spread evenly. */
+/**
+ * Tries until the attempt gives something. Each round of a race has a winner, but luck is not spread evenly. Who has lost
+ * often waits no longer than who has just come, or newcomers would always be first.
+ */
 export async function insist<T>(attempt: () => Promise<T | undefined>): Promise<T> {
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const result = await attempt()

@@ -10,6 +10,7 @@ import { channelActions } from './layer-channels.js'
 import { layerDeletion } from './layer-deletion.js'
 import { layerPublishing } from './layer-publishing.js'
 import { layerNotFound, packageName, presentLayer, type StoredLayer, stillSo } from './layer-values.js'
+import { createTurns } from './turns.js'
 
 type Status = ReturnType<typeof presentLayer>['status']
 
@@ -70,7 +71,8 @@ export function layersService(dynamo: Dynamo, table: string, settings: LayerSett
     const rows = await readRows(Array.from({ length: count }, (_, i) => ({ rgn: region, pckg, lyrVrsn: from - i })))
     const fitting = rows.map(presentLayer).filter(row => status === undefined || row.status === status)
     const items = fitting.slice(0, limit)
-    const next = fitting.length > limit ? (items.at(-1)?.version ?? 0) - 1 : from - count
+    // A row of others may call itself by another number than its key does: the walk goes down all the same.
+    const next = fitting.length > limit ? Math.min(items.at(-1)?.version ?? 0, from) - 1 : from - count
     return { items, cursor: next > 0 ? cursors.seal(list, String(next)) : null }
   }
 
@@ -114,12 +116,12 @@ export function layersService(dynamo: Dynamo, table: string, settings: LayerSett
     return { ...page, items: page.items.map(presentLayer) }
   }
 
-  const lookups = { findPointer, findMatching }
+  const lookups = { findPointer, findMatching, inTurn: createTurns() }
   return {
     ...layerPublishing(entities, settings, context, lookups),
     ...layerDeletion(entities, context, lookups),
     ...channelActions(entities, settings, context),
-    ...buildActions(entities, context),
+    ...buildActions(entities, context, lookups),
     getLayer,
     getLatestLayer,
     listLayerVersions,

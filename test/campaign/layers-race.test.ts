@@ -1,15 +1,22 @@
 import t from 'tap'
-import { assertRace, lostRounds, race, startApart } from '../layers-race.js'
+import { assertRace, race, roundsOf, startNodes } from '../layers-race.js'
 
-t.test('64 publishers with 20 publishes each over 5 packages', async t => {
-  const started = await startApart(t)
-  const result = await race(started, { publishers: 64, publishes: 20, packages: 5 })
+t.test('64 publishers with 20 publishes each over 5 packages, on four nodes', async t => {
+  const nodes = await startNodes(t, 4)
+  const result = await race(nodes, { publishers: 64, publishes: 20, packages: 5 })
   assertRace(t, result)
-  t.ok(lostRounds(started) > 0, 'they did meet')
-  t.comment(`${result.looks} looks at pointers and indexes, ${lostRounds(started)} lost rounds`)
+  const rounds = roundsOf(nodes)
+  t.ok(rounds.lost > 0, 'they did meet')
+  t.comment(`${result.looks} looks at pointers and indexes, ${rounds.lost} of ${rounds.all} rounds lost`)
 })
 
-t.test('the same with all of them on one package', async t => {
-  const started = await startApart(t)
-  assertRace(t, await race(started, { publishers: 64, publishes: 2, packages: 1 }))
+t.test('the same on one node, where they wait for their turn', async t => {
+  const nodes = await startNodes(t, 1)
+  assertRace(t, await race(nodes, { publishers: 64, publishes: 20, packages: 5 }))
+  t.comment(`${roundsOf(nodes).all} transactions for 1280 publishes`)
+})
+
+t.test('all of them on one package, on sixteen nodes', async t => {
+  const nodes = await startNodes(t, 16)
+  assertRace(t, await race(nodes, { publishers: 64, publishes: 2, packages: 1 }))
 })
