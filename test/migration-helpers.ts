@@ -9,9 +9,9 @@ import { createDatabase, type PostgresServer, type RunningPostgres } from './pos
 
 const CLI = fileURLToPath(new URL('../src/cli.js', import.meta.url))
 
-/** What happens at DynamoDB's door, before a request is handled and before it is answered. */
+/** What happens at DynamoDB's door, before a request is handled, which may answer it, and before it is answered. */
 interface Door {
-  before?(target: string): Promise<void>
+  before?(target: string, body: string): Promise<{ status: number; body: string } | undefined>
   after?(target: string): Promise<void>
 }
 
@@ -28,7 +28,8 @@ export async function startMigration(t: Test, server: PostgresServer) {
   const started = await start(t, { domains: ['projects'] })
   const door: Door = {}
   const endpoint = await listen(async (target, body) => {
-    await door.before?.(target ?? '')
+    const instead = await door.before?.(target ?? '', String(body))
+    if (instead) return instead
     const answer = await started.database.engine?.handle(target, body)
     await door.after?.(target ?? '')
     return answer ?? { status: 500, body: '' }

@@ -46,9 +46,9 @@ export async function campaign(
 async function killedAt({ door, launch, file }: Migration, nth: number, isDone: boolean): Promise<Ran> {
   const child = launch(['load', file])
   let writes = 0
-  const strike = async (target: string) => {
+  const strike = async (target: string): Promise<undefined> => {
     if (target.endsWith('TransactWriteItems')) writes += 1
-    if (writes < nth) return
+    if (writes < nth) return undefined
     child.kill('SIGKILL')
     throw new Error('The caller is gone')
   }

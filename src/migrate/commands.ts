@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util'
 import type { Config } from '../config.js'
 import { openDatabase } from '../dynamo/database.js'
+import { explain } from '../dynamo/explain.js'
 import { projectEntities } from '../entities/projects.js'
 import { connect } from '../postgres/client.js'
 import { urlProblem } from '../postgres/url.js'
+import { Problem } from '../problems.js'
 import { projectCopies } from '../services/project-copies.js'
 import { projectLookups } from '../services/project-lookups.js'
 import { dump } from './dump.js'
@@ -107,7 +109,18 @@ async function withTable(config: Config, work: Work): Promise<number> {
   try {
     const dynamo = database.dynamo('projects')
     return await work(dynamo, projectEntities(dynamo, config.tables.projects))
+  } catch (error) {
+    throw explained(error, config.tables.projects)
   } finally {
     await database.close()
   }
+}
+
+/** What DynamoDB says of a missing table, or of nothing at all, helps nobody. */
+function explained(error: unknown, table: string): unknown {
+  const { name, message, cause } = error as Error
+  if (name === 'ResourceNotFoundException')
+    return new Error(`there is no table ${table}; quintet tables create makes it`)
+  const isAway = error instanceof Problem && error.code === 'database-unavailable' && cause !== undefined
+  return isAway ? new Error(`${message}: ${explain(cause)}`, { cause }) : error
 }

@@ -78,6 +78,8 @@ export function projectCopies(entities: ProjectEntities) {
     let steps = copies.flatMap(stepsOf)
     for (let round = 0; steps.length > 0; round++) {
       if (round === MAX_ROUNDS) throw new Problem('concurrent-changes')
+      // What is told in the first round is enough for a second, unless others write the same items.
+      if (round > 1) await sleep(Math.random() * 10 * 2 ** round)
       const cancelled = await commitPatiently(steps)
       if (cancelled === null) {
         for (const step of steps) finish(step, report)
