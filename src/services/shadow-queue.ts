@@ -10,8 +10,6 @@ interface Settings {
   pending(change: number): void
 }
 
-const CLOSE_MS = 10_000
-
 /**
  * Work that no request waits for. The jobs of one project run one after the other, those of several side by side. A
  * job must not throw.
@@ -73,11 +71,11 @@ export function shadowQueue({ limit, atOnce, pending }: Settings) {
     await Promise.race([done, sleep(ms, undefined, { ref: false })])
   }
 
-  /** Finishes what is pending within a time; gives how many jobs are left undone. */
-  async function close(): Promise<number> {
-    const end = Date.now() + CLOSE_MS
+  /** Finishes what is pending within a time; gives the projects of the jobs that are left undone, one for each. */
+  async function close(ms: number): Promise<string[]> {
+    const end = Date.now() + ms
     while (size > 0 && Date.now() < end) await sleep(10)
-    const left = size
+    const left = Array.from(lanes, ([project, lane]) => lane.map(() => project)).flat()
     lanes.clear()
     ready.length = 0
     return left
