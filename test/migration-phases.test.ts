@@ -99,7 +99,7 @@ t.test('DynamoDB may be away for a moment: no caller notices, and the writes arr
 })
 
 t.test('postgres+compare: differences are logged without secrets, counted, and decide on the cut-over', async t => {
-  const { begin, raw, migrate } = await phases(t, server)
+  const { begin, raw, migrate, door } = await phases(t, server)
   const started = await begin('postgres+compare')
   const { api, app, log } = started
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -136,6 +136,15 @@ t.test('postgres+compare: differences are logged without secrets, counted, and d
   const soon = Date.now() + 1
   await sleep(2)
   t.match(await ask(soon), { code: 0, stdout: /Cut-over is safe/ }, 'none since then')
+  door.before = async () => {
+    const __type = 'com.amazonaws.dynamodb.v20120810#AccessDeniedException'
+    return { status: 400, body: JSON.stringify({ __type, message: 'not allowed' }) }
+  }
+  t.equal((await api.get('/v1/projects/proj1')).statusCode, 200)
+  await settled(started)
+  delete door.before
+  t.equal(await metric(started, 'comparisons_total{outcome="failed"}'), 1)
+  t.match(await ask(soon), { code: 1, stdout: /a comparison was not possible at/ })
   t.match(await ask(Date.parse('2020-01-01')), { code: 1, stdout: /knows nothing of the time before/ })
 
   await api.delete('/v1/projects/proj1/tokens/zzz')

@@ -6,6 +6,10 @@ import type { PostgresServer } from './postgres.js'
 /** An app in a phase, on the DynamoDB of a migration that a door stands before. */
 export async function phases(t: Test, server: PostgresServer) {
   const migration = await startMigration(t, server)
+  // As Cello has it. Elsewhere it is left out, for tokens whose project is not there.
+  await migration.postgres.admin.query(
+    'ALTER TABLE tokens ADD FOREIGN KEY (project) REFERENCES projects (project), ALTER project SET NOT NULL'
+  )
   const begin = async (store: string, more: { now?: () => number } = {}) => {
     const log: string[] = []
     const env = {

@@ -75,9 +75,14 @@ export const migrateCommands: Record<string, Command> = {
     const { values } = parse(words, { url: { type: 'string', multiple: true }, since: { type: 'string' } })
     const since = values.since === undefined ? undefined : Date.parse(values.since)
     if (Number.isNaN(since)) throw new WrongUsage('--since must be a time such as 2026-01-31T12:00:00Z')
+    for (const url of values.url ?? [])
+      if (!isServer(url)) throw new WrongUsage('--url must be such as http://node1:3000')
     return status(values.url ?? [`http://127.0.0.1:${config.port}`], since, output())
   }
 }
+
+/** Without credentials, which would be shown with it; `/metrics` needs none. */
+const isServer = (url: string) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && !/@/.test(url)
 
 type Options = NonNullable<Parameters<typeof parseArgs>[0]>['options']
 
