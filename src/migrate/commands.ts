@@ -81,9 +81,6 @@ export const migrateCommands: Record<string, Command> = {
   }
 }
 
-/** Without credentials, which would be shown with it; `/metrics` needs none. */
-const isServer = (url: string) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && !/@/.test(url)
-
 type Options = NonNullable<Parameters<typeof parseArgs>[0]>['options']
 
 function parse<const O extends NonNullable<Options>>(args: string[], options: O, allowPositionals = false) {
@@ -129,3 +126,6 @@ function explained(error: unknown, table: string): unknown {
   const isAway = error instanceof Problem && error.code === 'database-unavailable' && cause !== undefined
   return isAway ? new Error(`${message}: ${explain(cause)}`, { cause }) : error
 }
+
+/** Without credentials, which would be shown with it; `/metrics` needs none. */
+const isServer = (url: string) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && !/@/.test(url)
