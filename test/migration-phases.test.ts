@@ -155,10 +155,31 @@ t.test('postgres+compare: differences are logged without secrets, counted, and d
   t.equal(await metric(started, 'comparisons_total{outcome="different"}'), 2, 'both were mended')
 })
 
-t.test('PostgreSQL away is 503, and not ready', async t => {
-  const { begin } = await phases(t, server)
-  const { api } = await begin('postgres+shadow')
+t.test('PostgreSQL away, closed or only to be read is 503, and not ready', async t => {
+  const { begin, postgres } = await phases(t, server)
+  const { api, log } = await begin('postgres+shadow')
   t.equal((await api.get('/readyz')).statusCode, 200)
+  const change = (setting: string) =>
+    postgres.admin.query(`ALTER ROLE postgres IN DATABASE ${postgres.name} ${setting}`)
+  const reconnect = () =>
+    postgres.admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'quintet'")
+  await change('SET default_transaction_read_only TO on')
+  await reconnect()
+  const refused = { status: 503, code: 'database-unavailable' }
+  /** Connections that have ended are noticed one by one. */
+  const until = async (reason: RegExp) => {
+    while (!reason.test(log.join())) {
+      t.match((await api.post('/v1/projects', { name: 'proj1', repository })).json(), refused)
+      await sleep(5)
+    }
+  }
+  await until(/read-only transaction/)
+  await postgres.admin.query(
+    `SET default_transaction_read_only TO off; ALTER ROLE postgres IN DATABASE ${postgres.name} RESET ALL`
+  )
+  await postgres.admin.query('ALTER ROLE postgres PASSWORD $$other$$')
+  await reconnect()
+  await until(/password authentication failed/)
   await server.stop()
   t.match((await api.get('/v1/projects/proj1')).json(), { status: 503, code: 'database-unavailable' })
   await sleep(1000)
