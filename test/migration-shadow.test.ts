@@ -76,3 +76,25 @@ t.test('what DynamoDB refuses is counted as failed, and the caller knows nothing
   t.match(told.join(), /"action":"createToken","project":"proj1","reason":"Requested resource not found"/)
   t.notMatch(started.log.join(), made.json().token.split('.')[3], 'no secret of a token')
 })
+
+t.test('a token that arrives late does not bring back an older repository', async t => {
+  const { begin, door, raw, verify } = await phases(t, server)
+  const [one, other] = [await begin('postgres+shadow'), await begin('postgres+shadow')]
+  await one.api.post('/v1/projects', { name: 'proj1', repository })
+  await settled(one)
+  let open = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  door.before = async (_target, body) => {
+    if (body.includes('TOKEN#')) await opened
+    return undefined
+  }
+  t.equal((await one.api.post('/v1/projects/proj1/tokens', {})).statusCode, 201)
+  t.equal((await other.api.patch('/v1/projects/proj1', { repository: `${repository}/new` })).statusCode, 200)
+  await settled(other)
+  open()
+  await settled(one)
+  t.match(await raw.get('projects', 'PROJECT#proj1', 'METADATA'), { repository: `${repository}/new` })
+  t.equal((await verify()).code, 0)
+})

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PostgresProjects } from '../postgres/projects.js'
 import type { ProjectRow } from '../postgres/rows.js'
 import { Problem } from '../problems.js'
-import type { projectCopies, TokenCopy } from './project-copies.js'
+import type { Overwrite, projectCopies, TokenCopy } from './project-copies.js'
 import { compareProjects, compareTokens, type Difference, withoutPassword } from './project-differences.js'
 import type { ProjectLookups } from './project-lookups.js'
 import { shadowQueue } from './shadow-queue.js'
@@ -52,10 +52,15 @@ export function projectShadow({ postgres, lookups, copies, watch, limit = 1000, 
     if (!isHeld) watch.write('dropped', { action, project, reason: `${limit} writes are waiting already` })
   }
 
-  /** Makes DynamoDB have the project and the tokens as they are given. */
-  async function copy({ project, repository }: ProjectRow, tokens: TokenCopy[] = []): Promise<void> {
+  /** Makes DynamoDB have the project as it is given. */
+  const copyProject = (row: ProjectRow) => copy(row, [], true)
+
+  /** Makes DynamoDB have the tokens as they are given; the project only if it is not there, for others may have changed it. */
+  const copyTokens = (owner: ProjectRow, tokens: TokenCopy[]) => copy(owner, tokens, 'tokens')
+
+  async function copy({ project, repository }: ProjectRow, tokens: TokenCopy[], overwrite: Overwrite): Promise<void> {
     let reason: string | undefined
-    await copies.copyAll([{ project, repository: repository ?? undefined, tokens }], { overwrite: true }, (...told) => {
+    await copies.copyAll([{ project, repository: repository ?? undefined, tokens }], { overwrite }, (...told) => {
       const [, , result] = told
       if (result.outcome === 'failed') reason = result.reason
     })
@@ -119,7 +124,8 @@ export function projectShadow({ postgres, lookups, copies, watch, limit = 1000, 
 
   return {
     write,
-    copy,
+    copyProject,
+    copyTokens,
     compareProject: (name: string) => compare(name, () => lookAtProject(name)),
     compareToken: (name: string, tokenId: string) => compare(name, () => lookAtToken(name, tokenId)),
     compareTokens: (name: string, after: string, limit: number) =>
