@@ -18,7 +18,8 @@ export function shadowQueue({ limit, atOnce, pending }: Settings) {
   /** The jobs of each project, the running one first. */
   const lanes = new Map<string, Job[]>()
   const ready: string[] = []
-  const waiting = new Map<string, (() => void)[]>()
+  /** However many wait for a project, it is one promise. */
+  const waiting = new Map<string, { done: Promise<void>; wake: () => void }>()
   let running = 0
   let size = 0
 
@@ -56,7 +57,7 @@ export function shadowQueue({ limit, atOnce, pending }: Settings) {
     if (lane.length > 0) ready.push(project)
     else {
       lanes.delete(project)
-      for (const wake of waiting.get(project) ?? []) wake()
+      waiting.get(project)?.wake()
       waiting.delete(project)
     }
     work()
@@ -65,10 +66,8 @@ export function shadowQueue({ limit, atOnce, pending }: Settings) {
   /** Waits for what is pending of a project, though not for long. */
   async function settled(project: string, ms: number): Promise<void> {
     if (!lanes.has(project)) return
-    const done = new Promise<void>(resolve => {
-      waiting.set(project, [...(waiting.get(project) ?? []), resolve])
-    })
-    await Promise.race([done, sleep(ms, undefined, { ref: false })])
+    if (!waiting.has(project)) waiting.set(project, promised())
+    await Promise.race([waiting.get(project)?.done, sleep(ms, undefined, { ref: false })])
   }
 
   /** Finishes what is pending within a time; gives the projects of the jobs that are left undone, one for each. */
@@ -82,4 +81,12 @@ export function shadowQueue({ limit, atOnce, pending }: Settings) {
   }
 
   return { add, settled, close }
+}
+
+function promised() {
+  let wake = () => {}
+  const done = new Promise<void>(resolve => {
+    wake = resolve
+  })
+  return { done, wake }
 }
