@@ -211,3 +211,30 @@ t.test('sizes are counted in bytes, nesting to 32', async t => {
   await t.rejects(client.send(new UpdateItemCommand({ TableName, Key: key, ...deepen })), tooDeep)
   t.ok((await client.send(new GetItemCommand({ TableName, Key: key }))).Item)
 })
+
+t.test('a condition that comes again is judged anew, with the names of its own request', async t => {
+  const { client } = await start(t)
+  await client.send(new CreateTableCommand(plain()))
+  const put = (id: string, names: Record<string, string>, more: object = {}) => {
+    const command = new PutItemCommand({
+      TableName,
+      Item: { id: { S: id }, n: { N: '1' } },
+      ConditionExpression: 'attribute_not_exists(#a) OR attribute_exists(#b)',
+      ExpressionAttributeNames: names,
+      ...more
+    })
+    return client.send(command).then(
+      () => 'done',
+      err => `${err.name}: ${err.message}`
+    )
+  }
+  const refused = 'ConditionalCheckFailedException: The conditional request failed'
+  t.equal(await put('a', { '#a': 'id', '#b': 'other' }), 'done')
+  t.equal(await put('a', { '#a': 'id', '#b': 'other' }), refused)
+  t.equal(await put('b', { '#a': 'id', '#b': 'other' }), 'done')
+  t.equal(await put('a', { '#a': 'id', '#b': 'n' }), 'done')
+  t.equal(await put('a', { '#a': 'other', '#b': 'id' }), 'done')
+  t.match(await put('a', { '#a': 'id', '#b': 'n', '#c': 'x' }), /unused in expressions: keys: \{#c\}/)
+  t.match(await put('a', { '#a': 'id' }), /is not defined; attribute name: #b/)
+  t.match(await put('a', { '#a': 'id' }), /is not defined; attribute name: #b/, 'nor the second time')
+})

@@ -62,7 +62,7 @@ t.test('the password comes from the URL, PGPASSWORD or a prompt, and is shown no
   stdin.write(`${secret}x\u007f\r`)
   const client = await connect(postgres.urlWithoutPassword, password)
   await client.end()
-  t.strictSame(written, ['Password for PostgreSQL: ', 'raw true', 'raw false', '\n'], 'nothing of it was shown')
+  t.strictSame(written, ['raw true', 'Password for PostgreSQL: ', 'raw false', '\n'], 'nothing of it was shown')
 })
 
 t.test(
@@ -90,6 +90,11 @@ t.test('what makes no sense is refused, with no URL repeated', async t => {
   t.match(await migrate(['nosuch']), { code: 2, stderr: /Usage/ })
   t.match(await migrate(['dump']), { code: 2, stderr: /--to <file> is missing/ })
   t.match(await migrate(['load']), { code: 2, stderr: /one file is needed/ })
+  for (const url of ['localhost:3000', 'nowhere', 'http://me:hunter2@127.0.0.1:3000']) {
+    const refused = await migrate(['status', '--url', url])
+    t.match(refused, { code: 2, stderr: /--url must be such as http:/ }, url)
+    t.notMatch(refused.stderr, /hunter2/)
+  }
   const odd = await migrate(['verify', '--from', 'mysql://me:hunter2@host/x'])
   t.match(odd, { code: 2, stderr: /--from must begin with postgres:/ })
   t.notMatch(odd.stderr, /hunter2/)

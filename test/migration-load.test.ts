@@ -1,51 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFile } from 'node:fs/promises'
 import t from 'tap'
-import { projectEntities } from '../src/entities/projects.js'
-import { writeFile as writeDump } from '../src/migrate/file.js'
-import { load } from '../src/migrate/load.js'
 import { createOutput } from '../src/migrate/output.js'
 import type { Piece } from '../src/postgres/rows.js'
 import { isoOf, isSameMoment } from '../src/postgres/time.js'
-import { projectCopies } from '../src/services/project-copies.js'
-import { start, type Test } from './helpers.js'
-import { collect } from './migration-helpers.js'
-
-const AT = '2022-02-02T18:01:49.345261Z'
-const token = (tokenId: string, more = {}) => ({ tokenId, createdAt: AT, expiresAt: AT, ...more })
-const piece = (project: string, ids: string[] = []): Piece => ({
-  project,
-  repository: 'https://example.com/r',
-  tokens: ids.map(id => token(id))
-})
-
-async function* each<T>(items: T[]): AsyncGenerator<T> {
-  yield* items
-}
-
-/** A dump of the given pieces and a way to load it, changed at will. */
-async function begin(t: Test, pieces: Piece[]) {
-  const started = await start(t, { domains: ['projects'] })
-  const folder = await mkdtemp(join(tmpdir(), 'quintet-load-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const file = join(folder, 'dump.jsonl')
-  await writeDump(file, each(pieces), new Date(0))
-  const copies = projectCopies(projectEntities(started.database.dynamo('projects'), started.config.tables.projects))
-  return {
-    ...started,
-    file,
-    async run(options = { overwrite: false }) {
-      const { lines, output } = collect()
-      const code = await load(file, copies, options, output)
-      return { code, lines, summary: lines.at(-1), told: lines.slice(0, -1) }
-    },
-    async change(edit: (lines: string[]) => string[]) {
-      const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1)
-      await writeFile(file, `${edit(lines).join('\n')}\n`)
-    }
-  }
-}
+import { AT, begin, piece, token } from './migration-files.js'
 
 t.test('PostgreSQL’s times become ISO 8601 in UTC, to the last digit', async t => {
   const times: [string, string | undefined][] = [

@@ -1,43 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { status } from '../src/migrate/status.js'
-import { callers, type Started, start, type Test, walk } from './helpers.js'
-import { collect, startMigration } from './migration-helpers.js'
+import { walk } from './helpers.js'
+import { collect } from './migration-helpers.js'
+import { metric, phases, settled } from './migration-phases.js'
 import { startPostgres } from './postgres.js'
 
 const server = await startPostgres(t)
 const repository = 'https://example.com/one'
 
-/** An app in a phase, on the DynamoDB of a migration that a door stands before. */
-async function phases(t: Test) {
-  const migration = await startMigration(t, server)
-  const begin = async (store: string, more: { now?: () => number } = {}) => {
-    const log: string[] = []
-    const env = {
-      DYNAMODB: migration.endpoint,
-      PROJECTS_STORE: store,
-      PROJECTS_POSTGRES_URL: migration.postgres.urlWithoutPassword,
-      PGPASSWORD: migration.postgres.password,
-      CURSOR_KEY: 'one'
-    }
-    return { ...(await start(t, { domains: ['projects'], env, log, now: more.now })), log }
-  }
-  return { ...migration, begin }
-}
-
-async function metric({ app }: Started, name: string): Promise<number> {
-  const { body } = await callers(app).get('/metrics')
-  const [, value] = new RegExp(`^quintet_migration_${name.replace(/[{}]/g, '\\$&')} (.+)$`, 'm').exec(body) ?? []
-  return Number(value)
-}
-
-/** Waits until nothing is left to be done behind the callers' backs. */
-async function settled(started: Started): Promise<void> {
-  while ((await metric(started, 'pending')) > 0) await sleep(5)
-}
-
 t.test('postgres+shadow: PostgreSQL answers, and DynamoDB has the same a moment later', async t => {
-  const { begin, postgres, raw, verify } = await phases(t)
+  const { begin, postgres, raw, verify } = await phases(t, server)
   const started = await begin('postgres+shadow')
   const { api } = started
   const { rows } = await postgres.admin.query('SELECT count(*)::int AS n FROM projects')
@@ -93,7 +66,7 @@ t.test('postgres+shadow: PostgreSQL answers, and DynamoDB has the same a moment 
 })
 
 t.test('what was only in PostgreSQL comes over when it is needed', async t => {
-  const { begin, postgres, raw } = await phases(t)
+  const { begin, postgres, raw } = await phases(t, server)
   await postgres.admin.query("INSERT INTO projects VALUES ('old-one', $1)", [repository])
   const created = '2022-02-02 18:01:49.345261+00'
   await postgres.admin.query("INSERT INTO tokens VALUES ('tkn-old', $1, 'old-one', $1)", [created])
@@ -109,7 +82,7 @@ t.test('what was only in PostgreSQL comes over when it is needed', async t => {
 })
 
 t.test('DynamoDB may be away for a moment: no caller notices, and the writes arrive when it is back', async t => {
-  const { begin, door, postgres } = await phases(t)
+  const { begin, door, postgres } = await phases(t, server)
   const started = await begin('postgres+shadow')
   door.before = async () => {
     throw new Error('away')
@@ -126,7 +99,7 @@ t.test('DynamoDB may be away for a moment: no caller notices, and the writes arr
 })
 
 t.test('postgres+compare: differences are logged without secrets, counted, and decide on the cut-over', async t => {
-  const { begin, raw, migrate } = await phases(t)
+  const { begin, raw, migrate, door } = await phases(t, server)
   const started = await begin('postgres+compare')
   const { api, app, log } = started
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -163,6 +136,15 @@ t.test('postgres+compare: differences are logged without secrets, counted, and d
   const soon = Date.now() + 1
   await sleep(2)
   t.match(await ask(soon), { code: 0, stdout: /Cut-over is safe/ }, 'none since then')
+  door.before = async () => {
+    const __type = 'com.amazonaws.dynamodb.v20120810#AccessDeniedException'
+    return { status: 400, body: JSON.stringify({ __type, message: 'not allowed' }) }
+  }
+  t.equal((await api.get('/v1/projects/proj1')).statusCode, 200)
+  await settled(started)
+  delete door.before
+  t.equal(await metric(started, 'comparisons_total{outcome="failed"}'), 1)
+  t.match(await ask(soon), { code: 1, stdout: /a comparison was not possible at/ })
   t.match(await ask(Date.parse('2020-01-01')), { code: 1, stdout: /knows nothing of the time before/ })
 
   await api.delete('/v1/projects/proj1/tokens/zzz')
@@ -173,10 +155,31 @@ t.test('postgres+compare: differences are logged without secrets, counted, and d
   t.equal(await metric(started, 'comparisons_total{outcome="different"}'), 2, 'both were mended')
 })
 
-t.test('PostgreSQL away is 503, and not ready', async t => {
-  const { begin } = await phases(t)
-  const { api } = await begin('postgres+shadow')
+t.test('PostgreSQL away, closed or only to be read is 503, and not ready', async t => {
+  const { begin, postgres } = await phases(t, server)
+  const { api, log } = await begin('postgres+shadow')
   t.equal((await api.get('/readyz')).statusCode, 200)
+  const change = (setting: string) =>
+    postgres.admin.query(`ALTER ROLE postgres IN DATABASE ${postgres.name} ${setting}`)
+  const reconnect = () =>
+    postgres.admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'quintet'")
+  await change('SET default_transaction_read_only TO on')
+  await reconnect()
+  const refused = { status: 503, code: 'database-unavailable' }
+  /** Connections that have ended are noticed one by one. */
+  const until = async (reason: RegExp) => {
+    while (!reason.test(log.join())) {
+      t.match((await api.post('/v1/projects', { name: 'proj1', repository })).json(), refused)
+      await sleep(5)
+    }
+  }
+  await until(/read-only transaction/)
+  await postgres.admin.query(
+    `SET default_transaction_read_only TO off; ALTER ROLE postgres IN DATABASE ${postgres.name} RESET ALL`
+  )
+  await postgres.admin.query('ALTER ROLE postgres PASSWORD $$other$$')
+  await reconnect()
+  await until(/password authentication failed/)
   await server.stop()
   t.match((await api.get('/v1/projects/proj1')).json(), { status: 503, code: 'database-unavailable' })
   await sleep(1000)

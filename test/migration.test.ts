@@ -1,5 +1,5 @@
 import t from 'tap'
-import { campaign, flatMemory } from './migration-helpers.js'
+import { campaign, peaks } from './migration-rounds.js'
 import { startPostgres } from './postgres.js'
 
 const server = await startPostgres(t)
@@ -9,5 +9,5 @@ t.test('dump, load with kills, verify with planted differences', async t => {
 })
 
 t.test('one project with many tokens', async t => {
-  await flatMemory(t, server, 300)
+  await peaks(t, server, 300)
 })

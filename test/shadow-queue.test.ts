@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { projectShadow, type ShadowOptions, type Watch } from '../src/services/project-shadow.js'
 import { shadowQueue } from '../src/services/shadow-queue.js'
 
 t.test(
@@ -41,7 +42,7 @@ t.test(
       done.filter(name => name.startsWith('a')),
       ['a1', 'a2']
     )
-    t.equal(await queue.close(), 0, 'nothing is left')
+    t.strictSame(await queue.close(10_000), [], 'nothing is left')
     t.equal(done.length, 6)
     t.equal(most, 2)
     t.equal(pending, 0)
@@ -51,3 +52,42 @@ t.test(
     )
   }
 )
+
+t.test('closing finishes what is pending, and tells of what it could not', async t => {
+  const told: [string, object?][] = []
+  const watch: Watch = {
+    pending() {},
+    write: (outcome, details) => void told.push([outcome, details]),
+    compare: outcome => void told.push([outcome])
+  }
+  const sides = { postgres: {}, lookups: {}, copies: {} } as Pick<ShadowOptions, 'postgres' | 'lookups' | 'copies'>
+  const patient = projectShadow({ ...sides, watch })
+  const done: number[] = []
+  for (let n = 0; n < 30; n++) {
+    patient.write(`proj${n % 3}`, 'createProject', async () => {
+      await sleep(2)
+      done.push(n)
+    })
+  }
+  await patient.close()
+  t.strictSame(
+    [...done].sort((a, b) => a - b),
+    Array.from({ length: 30 }, (_, n) => n),
+    'all were done before it was closed'
+  )
+  t.ok(told.length === 30 && told.every(([outcome]) => outcome === 'written'))
+
+  told.length = 0
+  const hasty = projectShadow({ ...sides, watch, closeMs: 30 })
+  const never = () => new Promise<never>(() => {})
+  hasty.write('proj1', 'createProject', async () => {})
+  for (const project of ['stuck1', 'stuck1', 'stuck2']) hasty.write(project, 'createProject', never)
+  await hasty.close()
+  const reason = 'the server has stopped'
+  t.strictSame(told, [
+    ['written', undefined],
+    ['dropped', { project: 'stuck1', reason }],
+    ['dropped', { project: 'stuck1', reason }],
+    ['dropped', { project: 'stuck2', reason }]
+  ])
+})

@@ -23,7 +23,12 @@ const BUSY = new Set([
   'ReplicatedWriteConflictException',
   'TimeoutError'
 ])
-const BUSY_REASONS = new Set(['ThrottlingError', 'ProvisionedThroughputExceeded', 'TransactionConflict'])
+/** Why a part of a transaction was not even judged. */
+export const BUSY_REASONS: ReadonlySet<string> = new Set([
+  'ThrottlingError',
+  'ProvisionedThroughputExceeded',
+  'TransactionConflict'
+])
 const NETWORK = /^(E[A-Z]+|UND_ERR_\w+)$/
 
 /**

@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util'
 import type { Config } from '../config.js'
 import { openDatabase } from '../dynamo/database.js'
+import { explain } from '../dynamo/explain.js'
 import { projectEntities } from '../entities/projects.js'
 import { connect } from '../postgres/client.js'
 import { urlProblem } from '../postgres/url.js'
+import { Problem } from '../problems.js'
 import { projectCopies } from '../services/project-copies.js'
 import { projectLookups } from '../services/project-lookups.js'
 import { dump } from './dump.js'
@@ -73,6 +75,8 @@ export const migrateCommands: Record<string, Command> = {
     const { values } = parse(words, { url: { type: 'string', multiple: true }, since: { type: 'string' } })
     const since = values.since === undefined ? undefined : Date.parse(values.since)
     if (Number.isNaN(since)) throw new WrongUsage('--since must be a time such as 2026-01-31T12:00:00Z')
+    for (const url of values.url ?? [])
+      if (!isServer(url)) throw new WrongUsage('--url must be such as http://node1:3000')
     return status(values.url ?? [`http://127.0.0.1:${config.port}`], since, output())
   }
 }
@@ -107,7 +111,21 @@ async function withTable(config: Config, work: Work): Promise<number> {
   try {
     const dynamo = database.dynamo('projects')
     return await work(dynamo, projectEntities(dynamo, config.tables.projects))
+  } catch (error) {
+    throw explained(error, config.tables.projects)
   } finally {
     await database.close()
   }
 }
+
+/** What DynamoDB says of a missing table, or of nothing at all, helps nobody. */
+function explained(error: unknown, table: string): unknown {
+  const { name, message, cause } = error as Error
+  if (name === 'ResourceNotFoundException')
+    return new Error(`there is no table ${table}; quintet tables create makes it`)
+  const isAway = error instanceof Problem && error.code === 'database-unavailable' && cause !== undefined
+  return isAway ? new Error(`${message}: ${explain(cause)}`, { cause }) : error
+}
+
+/** Without credentials, which would be shown with it; `/metrics` needs none. */
+const isServer = (url: string) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && !/@/.test(url)

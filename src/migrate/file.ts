@@ -96,6 +96,8 @@ function count(counts: Counts, { repository, tokens }: Record<string, unknown>):
 }
 
 function* checkEnd(line: number, end: Record<string, unknown>, counts: Counts, sha256: string): Generator<Line> {
+  const unknown = Object.keys(end).find(name => !['end', 'projects', 'tokens', 'sha256'].includes(name))
+  if (unknown !== undefined) yield { line, damage: `${JSON.stringify(unknown)} is not known here` }
   for (const what of ['projects', 'tokens'] as const) {
     if (end[what] !== counts[what])
       yield { line, damage: `says that there are ${end[what]} ${what}, but ${counts[what]} could be read` }
@@ -115,7 +117,8 @@ function parse(bytes: Buffer): { value: Record<string, unknown> } | { damage: st
   if (sum !== undefined && checksum(`${body}}`) !== sum)
     return { damage: 'is not as it was written: its checksum is wrong' }
   try {
-    const { crc32: _sum, ...value } = JSON.parse(text)
+    const { crc32: given, ...value } = JSON.parse(text)
+    if (given !== undefined && sum === undefined) return { damage: 'is not as it was written: its checksum is none' }
     return { value }
   } catch {
     return { damage: 'is not JSON; it may be cut off' }

@@ -15,6 +15,15 @@ export function nameProblem(name: unknown): string | undefined {
 
 /** A name for a message: on one line and of a bearable length. */
 export function quoted(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing'
+  const text = textOf(value)
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
+}
+
+/** Nesting that could be read may still be too deep to be written. */
+function textOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'nothing'
+  } catch {
+    return '(too deep to be shown)'
+  }
 }

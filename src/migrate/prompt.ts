@@ -21,8 +21,9 @@ function prompt({ stdin, stderr }: Terminal, question: string): Promise<string> 
   if (!stdin.isTTY) {
     return Promise.reject(new Error('PostgreSQL wants a password: set PGPASSWORD, or run this in a terminal'))
   }
-  stderr.write(question)
+  // First, so that nothing is shown of what is typed as soon as the question stands there.
   stdin.setRawMode?.(true)
+  stderr.write(question)
   stdin.setEncoding('utf8')
   return new Promise((resolve, reject) => {
     let typed = ''

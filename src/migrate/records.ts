@@ -11,6 +11,9 @@ export interface LineContent {
 
 type Json = Record<string, unknown>
 
+/** Half of a surrogate pair; DynamoDB stores UTF-8, which has no such thing. */
+const BROKEN = /\p{Surrogate}/u
+
 /** Reads a line's project and tokens. What is wrong with one token does not keep the others out. */
 export function contentOf(value: Json): LineContent {
   const { project, repository, tokens = [], ...others } = value
@@ -33,6 +36,8 @@ function lineProblem(project: unknown, repository: unknown, tokens: unknown, oth
   if (unknown !== undefined) return `${quoted(unknown)} is not known here`
   if (repository !== undefined && typeof repository !== 'string')
     return `the project ${quoted(project)} has no repository`
+  if (repository !== undefined && BROKEN.test(repository as string))
+    return `the repository of project ${quoted(project)} holds half a character`
   return Array.isArray(tokens) ? undefined : `the tokens of project ${quoted(project)} are not a list`
 }
 

@@ -9,6 +9,7 @@ interface State {
   comparisons: Record<string, number>
   lastLostAt: number
   lastDifferenceAt: number
+  lastFailedAt: number
 }
 
 /** Asks the servers whether cut-over is safe: no difference and no lost write since a time, on every one of them. */
@@ -36,6 +37,7 @@ function doubtsOf(state: State, since: number): string[] {
     [state.startedAt > since, `it runs only since ${iso(state.startedAt)} and knows nothing of the time before`],
     [(comparisons.same ?? 0) === 0, 'nothing has been compared yet'],
     [state.pending > 0, `${state.pending} shadow writes or comparisons are still to be done`],
+    [state.lastFailedAt >= since, `a comparison was not possible at ${iso(state.lastFailedAt)}`],
     [state.lastDifferenceAt >= since, `a difference was found at ${iso(state.lastDifferenceAt)}`],
     [
       state.lastLostAt >= since,
@@ -65,7 +67,8 @@ async function stateOf(url: string): Promise<State> {
     writes: by('shadow_writes_total'),
     comparisons: by('comparisons_total'),
     lastLostAt: one('last_lost_write_timestamp_seconds') * 1000,
-    lastDifferenceAt: one('last_difference_timestamp_seconds') * 1000
+    lastDifferenceAt: one('last_difference_timestamp_seconds') * 1000,
+    lastFailedAt: one('last_failed_comparison_timestamp_seconds') * 1000
   }
 }
 

@@ -24,8 +24,8 @@ interface Keys {
 
 /**
  * Compares both sides in full. PostgreSQL is walked in the order of its keys, and DynamoDB asked for the same keys; then
- * DynamoDB's table is walked, and PostgreSQL asked. Only a difference that is there at a second look counts, so that a
- * service may go on writing.
+ * the keys of DynamoDB's table are walked, and PostgreSQL asked whether it has them. Only a difference that is there at a
+ * second look counts, so that a service may go on writing.
  */
 export async function verify(sides: Sides, output: Output): Promise<number> {
   const counts = { projects: 0, tokens: 0, missing: 0, extra: 0, differing: 0, targets: 0, others: 0 }
@@ -43,14 +43,12 @@ export async function verify(sides: Sides, output: Output): Promise<number> {
   for await (const page of sides.dynamo.scanKeys()) {
     const keys: Keys = { projects: [], tokens: [] }
     for (const item of page) {
-      if (item.kind === 'project') keys.projects.push(item.project)
-      else if (item.kind === 'token') keys.tokens.push(item)
+      // Under a name that is none, the API serves nothing, and PostgreSQL could not even be asked for some.
+      if (item.kind === 'project' && isKey(item.project)) keys.projects.push(item.project)
+      else if (item.kind === 'token' && isKey(item.project) && isKey(item.tokenId)) keys.tokens.push(item)
       else counts[item.kind === 'target' ? 'targets' : 'others'] += 1
     }
-    for (const part of partsOf(keys)) {
-      const found = await lastingDifferences(sides, part)
-      tell(found.filter(({ kind }) => kind === 'extra'))
-    }
+    for (const part of partsOf(keys)) tell(await lastingExtras(sides, part))
   }
   const total = counts.missing + counts.extra + counts.differing
   output.line(
@@ -85,11 +83,27 @@ function* partsOf({ projects, tokens }: Keys): Generator<Keys> {
 
 async function lastingDifferences(sides: Sides, keys: Keys): Promise<Difference[]> {
   const first = await differencesOf(sides, keys)
-  if (first.length === 0) return first
-  await sleep(AGAIN_MS)
   const tokens = first.flatMap(({ project, tokenId }) => (tokenId === undefined ? [] : [{ project, tokenId }]))
   const projects = first.flatMap(({ project, tokenId }) => (tokenId === undefined ? [project] : []))
-  return differencesOf(sides, { projects: [...new Set(projects)], tokens: unique(tokens) })
+  return secondLook(sides, { projects: [...new Set(projects)], tokens: unique(tokens) })
+}
+
+/** What DynamoDB has of these keys, and PostgreSQL has not. */
+async function lastingExtras(sides: Sides, { projects, tokens }: Keys): Promise<Difference[]> {
+  const rows = await rowsOf(sides.postgres, projects, tokens)
+  const names = new Set(rows.projects.map(({ project }) => project))
+  const ids = new Set(rows.tokens.map(idOf))
+  const found = await secondLook(sides, {
+    projects: projects.filter(name => !names.has(name)),
+    tokens: tokens.filter(key => !ids.has(idOf(key)))
+  })
+  return found.filter(({ kind }) => kind === 'extra')
+}
+
+async function secondLook(sides: Sides, keys: Keys): Promise<Difference[]> {
+  if (keys.projects.length + keys.tokens.length === 0) return []
+  await sleep(AGAIN_MS)
+  return differencesOf(sides, keys)
 }
 
 /** A token that differs in two fields comes twice. */
@@ -97,10 +111,11 @@ function unique(keys: TokenKey[]): TokenKey[] {
   return [...new Map(keys.map(key => [idOf(key), key])).values()]
 }
 
+const isKey = (name: string) => nameProblem(name) === undefined
+
 /** What differs among the given keys at this moment. */
 async function differencesOf({ postgres, dynamo }: Sides, { projects, tokens }: Keys): Promise<Difference[]> {
   // What cannot be a key cannot be in DynamoDB, and must not be asked for.
-  const isKey = (name: string) => nameProblem(name) === undefined
   const keys = tokens.filter(({ project, tokenId }) => isKey(project) && isKey(tokenId))
   const [rows, storedProjects, storedTokens] = await Promise.all([
     rowsOf(postgres, projects, tokens),

@@ -24,6 +24,10 @@ export function watchMigration(register: Registry, log: Log, phase: string, now:
     'When a shadow write was last dropped or failed; 0: never'
   )
   const lastDifference = gauge('last_difference_timestamp_seconds', 'When a difference was last found; 0: never')
+  const lastFailed = gauge(
+    'last_failed_comparison_timestamp_seconds',
+    'When a comparison was last not possible; 0: never'
+  )
   const pending = gauge('pending', 'Shadow writes and comparisons that are still to be done')
   gauge('started_timestamp_seconds', 'Since when this process counts').set(now() / 1000)
   new Gauge({
@@ -47,6 +51,7 @@ export function watchMigration(register: Registry, log: Log, phase: string, now:
       comparisons.inc({ outcome })
       if (outcome === 'different') lastDifference.set(now() / 1000)
       if (outcome === 'different') log(details, 'DynamoDB differs from PostgreSQL')
+      if (outcome === 'failed') lastFailed.set(now() / 1000)
       if (outcome === 'failed') log(details, 'a comparison was not possible')
     }
   }

@@ -68,7 +68,8 @@ export async function inTransaction<T>(pool: pg.Pool, action: (client: pg.PoolCl
   }
 }
 
-const BUSY = /^(08|53|57P|55P03|40001|40P01|25P03)/
+/** It is away, busy, only a copy that may be read, or does not let us in: nothing that a caller could do better. */
+const AWAY = /^(08|28|3D|53|57P|25006|25P03|40001|40P01|55P03)/
 
 /** The problem that an error of PostgreSQL is for a caller of the API. */
 export function toProblem(error: unknown): unknown {
@@ -76,7 +77,9 @@ export function toProblem(error: unknown): unknown {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   if (code === '22021') return invalid('body/repository', 'holds a character that PostgreSQL cannot store')
   if (code === '22001') return invalid('body', 'holds a text that is too long for its column in PostgreSQL')
-  const isAway = BUSY.test(code) || /^E[A-Z]{3,}$/.test(code) || /timeout|terminated|Connection/i.test(message)
+  const isAway = AWAY.test(code) || /^E[A-Z]{3,}$/.test(code) || /timeout|terminated|Connection/i.test(message)
   if (!isAway) return error
-  return new Problem('database-unavailable', 'PostgreSQL cannot be reached', { headers: { 'retry-after': '1' } })
+  const problem = new Problem('database-unavailable', 'PostgreSQL cannot be used', { headers: { 'retry-after': '1' } })
+  problem.cause = error
+  return problem
 }

@@ -33,6 +33,9 @@ export interface FieldDifference {
 
 export type Report = (copy: ProjectCopy, token: TokenCopy | undefined, outcome: Outcome) => void
 
+/** Whether what differs is changed. */
+export type Overwrite = boolean | 'tokens'
+
 /** The parts of a transaction at most. */
 export const MAX_PARTS = 100
 const MAX_ROUNDS = 12
@@ -70,14 +73,20 @@ export function tokenDifferences(copy: TokenCopy, stored: Partial<TokenCopy>): F
 
 /**
  * Copies projects and tokens into the table. Each call is one transaction of conditional writes that gives back what
- * stands in its way: what is there and equal is skipped, what differs is left, or changed if `overwrite` says so. It can
- * be repeated at will.
+ * stands in its way: what is there and equal is skipped, what differs is left, or changed if `overwrite` says so of all or
+ * of tokens alone. It can be repeated at will.
  */
 export function projectCopies(entities: ProjectEntities) {
-  async function copyAll(copies: ProjectCopy[], { overwrite }: { overwrite: boolean }, report: Report): Promise<void> {
+  async function copyAll(
+    copies: ProjectCopy[],
+    { overwrite }: { overwrite: Overwrite },
+    report: Report
+  ): Promise<void> {
     let steps = copies.flatMap(stepsOf)
     for (let round = 0; steps.length > 0; round++) {
       if (round === MAX_ROUNDS) throw new Problem('concurrent-changes')
+      // What is told in the first round is enough for a second, unless others write the same items.
+      if (round > 1) await sleep(Math.random() * 10 * 2 ** round)
       const cancelled = await commitPatiently(steps)
       if (cancelled === null) {
         for (const step of steps) finish(step, report)
@@ -87,8 +96,8 @@ export function projectCopies(entities: ProjectEntities) {
       steps.forEach((step, i) => {
         const part = cancelled[i]
         if (!part?.rejected) return
-        if (step.token) reconsiderToken(step, step.token, part, overwrite, report)
-        else reconsiderProject(step, part, overwrite, report, reason => lost.set(step.copy, reason))
+        if (step.token) reconsiderToken(step, step.token, part, overwrite !== false, report)
+        else reconsiderProject(step, part, overwrite === true, report, reason => lost.set(step.copy, reason))
       })
       for (const { copy, token, how } of steps) {
         const reason = lost.get(copy)

@@ -51,7 +51,7 @@ export function projectPhases(
   async function createProject({ name, repository }: { name: string; repository: string }) {
     const row = { project: name, repository }
     if (!(await postgres.createProject(row))) throw new Problem('project-exists', `There is a project ${name} already`)
-    shadow.write(name, 'createProject', () => shadow.copy(row))
+    shadow.write(name, 'createProject', () => shadow.copyProject(row))
     return presentProject(row)
   }
 
@@ -87,7 +87,7 @@ export function projectPhases(
     if (!(await postgres.updateProject(name, repository, seen)))
       throw seen ? new Problem('precondition-failed') : projectNotFound(name)
     const row = { project: name, repository }
-    shadow.write(name, 'updateProject', () => shadow.copy(row))
+    shadow.write(name, 'updateProject', () => shadow.copyProject(row))
     return presentProject(row)
   }
 
@@ -104,7 +104,7 @@ export function projectPhases(
     const owner = await postgres.createToken(name, item)
     if (!owner) throw projectNotFound(name)
     const { project: _project, ...token } = item
-    shadow.write(name, 'createToken', () => shadow.copy(owner, [token]))
+    shadow.write(name, 'createToken', () => shadow.copyTokens(owner, [token]))
     return answer
   }
 
@@ -146,7 +146,7 @@ export function projectPhases(
     const { project: _project, ...token } = item
     const old = { tokenId, createdAt: done.old.createdAt ?? '', expiresAt: done.old.expiresAt ?? '' }
     const owner = { project: name, repository: done.repository }
-    shadow.write(name, 'rotateToken', () => shadow.copy(owner, [token, old]))
+    shadow.write(name, 'rotateToken', () => shadow.copyTokens(owner, [token, old]))
     return answer
   }
 
@@ -175,7 +175,7 @@ export function projectPhases(
       return await action()
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'project-not-found') throw error
-      await shadow.copy(row)
+      await shadow.copyTokens(row, [])
       return action()
     }
   }

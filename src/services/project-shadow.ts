@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PostgresProjects } from '../postgres/projects.js'
 import type { ProjectRow } from '../postgres/rows.js'
 import { Problem } from '../problems.js'
-import type { projectCopies, TokenCopy } from './project-copies.js'
+import type { Overwrite, projectCopies, TokenCopy } from './project-copies.js'
 import { compareProjects, compareTokens, type Difference, withoutPassword } from './project-differences.js'
 import type { ProjectLookups } from './project-lookups.js'
 import { shadowQueue } from './shadow-queue.js'
@@ -22,6 +22,8 @@ export interface ShadowOptions {
   watch: Watch
   /** How many writes are held at most. */
   limit?: number
+  /** How long closing may take. */
+  closeMs?: number
 }
 
 const AGAIN_MS = 300
@@ -29,10 +31,11 @@ const SETTLE_MS = 1000
 const PAGE = 100
 
 /** The second side of the migration: what PostgreSQL was told, DynamoDB is told too, and what was read is compared. */
-export function projectShadow({ postgres, lookups, copies, watch, limit = 1000 }: ShadowOptions) {
+export function projectShadow({ postgres, lookups, copies, watch, limit = 1000, closeMs = 10_000 }: ShadowOptions) {
   const writes = shadowQueue({ limit, atOnce: 8, pending: watch.pending })
   /** Apart from the writes: a comparison takes its time where it finds something, and is no loss when it is dropped. */
   const comparisons = shadowQueue({ limit: 200, atOnce: 4, pending: watch.pending })
+  let isClosed = false
 
   /** Writes behind the caller's back. What is not there to be deleted is as it should be. */
   function write(project: string, action: string, job: () => Promise<unknown>): void {
@@ -49,10 +52,15 @@ export function projectShadow({ postgres, lookups, copies, watch, limit = 1000 }
     if (!isHeld) watch.write('dropped', { action, project, reason: `${limit} writes are waiting already` })
   }
 
-  /** Makes DynamoDB have the project and the tokens as they are given. */
-  async function copy({ project, repository }: ProjectRow, tokens: TokenCopy[] = []): Promise<void> {
+  /** Makes DynamoDB have the project as it is given. */
+  const copyProject = (row: ProjectRow) => copy(row, [], true)
+
+  /** Makes DynamoDB have the tokens as they are given; the project only if it is not there, for others may have changed it. */
+  const copyTokens = (owner: ProjectRow, tokens: TokenCopy[]) => copy(owner, tokens, 'tokens')
+
+  async function copy({ project, repository }: ProjectRow, tokens: TokenCopy[], overwrite: Overwrite): Promise<void> {
     let reason: string | undefined
-    await copies.copyAll([{ project, repository: repository ?? undefined, tokens }], { overwrite: true }, (...told) => {
+    await copies.copyAll([{ project, repository: repository ?? undefined, tokens }], { overwrite }, (...told) => {
       const [, , result] = told
       if (result.outcome === 'failed') reason = result.reason
     })
@@ -73,7 +81,7 @@ export function projectShadow({ postgres, lookups, copies, watch, limit = 1000 }
         if (differences.length === 0) watch.compare('same')
         for (const difference of differences) watch.compare('different', shown(difference))
       } catch (error) {
-        watch.compare('failed', { project, reason: (error as Error).message })
+        if (!isClosed) watch.compare('failed', { project, reason: (error as Error).message })
       }
     })
     if (!isHeld) watch.compare('dropped', { project })
@@ -116,7 +124,8 @@ export function projectShadow({ postgres, lookups, copies, watch, limit = 1000 }
 
   return {
     write,
-    copy,
+    copyProject,
+    copyTokens,
     compareProject: (name: string) => compare(name, () => lookAtProject(name)),
     compareToken: (name: string, tokenId: string) => compare(name, () => lookAtToken(name, tokenId)),
     compareTokens: (name: string, after: string, limit: number) =>
@@ -124,10 +133,12 @@ export function projectShadow({ postgres, lookups, copies, watch, limit = 1000 }
     compareAll: (name: string) => compare(name, () => lookAtAll(name)),
     /** Waits for a project's pending writes, though not for long. */
     settled: (name: string) => writes.settled(name, SETTLE_MS),
+    /** Writes are finished, as far as there is time; comparisons only as long as that takes. */
     async close(): Promise<void> {
-      const left = await writes.close()
-      for (let i = 0; i < left; i++) watch.write('dropped', { reason: 'the server has stopped' })
-      await comparisons.close()
+      const left = await writes.close(closeMs)
+      for (const project of left) watch.write('dropped', { project, reason: 'the server has stopped' })
+      isClosed = true
+      await comparisons.close(0)
     }
   }
 }

@@ -10,8 +10,6 @@ interface Settings {
   pending(change: number): void
 }
 
-const CLOSE_MS = 10_000
-
 /**
  * Work that no request waits for. The jobs of one project run one after the other, those of several side by side. A
  * job must not throw.
@@ -20,7 +18,8 @@ export function shadowQueue({ limit, atOnce, pending }: Settings) {
   /** The jobs of each project, the running one first. */
   const lanes = new Map<string, Job[]>()
   const ready: string[] = []
-  const waiting = new Map<string, (() => void)[]>()
+  /** However many wait for a project, it is one promise. */
+  const waiting = new Map<string, { done: Promise<void>; wake: () => void }>()
   let running = 0
   let size = 0
 
@@ -58,7 +57,7 @@ export function shadowQueue({ limit, atOnce, pending }: Settings) {
     if (lane.length > 0) ready.push(project)
     else {
       lanes.delete(project)
-      for (const wake of waiting.get(project) ?? []) wake()
+      waiting.get(project)?.wake()
       waiting.delete(project)
     }
     work()
@@ -67,21 +66,27 @@ export function shadowQueue({ limit, atOnce, pending }: Settings) {
   /** Waits for what is pending of a project, though not for long. */
   async function settled(project: string, ms: number): Promise<void> {
     if (!lanes.has(project)) return
-    const done = new Promise<void>(resolve => {
-      waiting.set(project, [...(waiting.get(project) ?? []), resolve])
-    })
-    await Promise.race([done, sleep(ms, undefined, { ref: false })])
+    if (!waiting.has(project)) waiting.set(project, promised())
+    await Promise.race([waiting.get(project)?.done, sleep(ms, undefined, { ref: false })])
   }
 
-  /** Finishes what is pending within a time; gives how many jobs are left undone. */
-  async function close(): Promise<number> {
-    const end = Date.now() + CLOSE_MS
+  /** Finishes what is pending within a time; gives the projects of the jobs that are left undone, one for each. */
+  async function close(ms: number): Promise<string[]> {
+    const end = Date.now() + ms
     while (size > 0 && Date.now() < end) await sleep(10)
-    const left = size
+    const left = Array.from(lanes, ([project, lane]) => lane.map(() => project)).flat()
     lanes.clear()
     ready.length = 0
     return left
   }
 
   return { add, settled, close }
+}
+
+function promised() {
+  let wake = () => {}
+  const done = new Promise<void>(resolve => {
+    wake = resolve
+  })
+  return { done, wake }
 }

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import type { Stream } from 'node:stream'
 import type { Expression } from './conditions.js'
 import type { Level } from './level.js'
+import { keepParsed } from './parsed.js'
 import type { Data, Item, Table } from './types.js'
 
 // dynalite has no types and shows only its HTTP server; its inner modules are what we build on. Hence the exact version.
@@ -86,6 +87,10 @@ const operations = [
 ] as const
 
 export type Operation = (typeof operations)[number]
+
+// Its validations call what stands here, so what they parse is kept.
+const conditions = require('dynalite/db/conditionParser')
+conditions.parse = keepParsed(conditions.parse)
 
 /** dynalite's checks, common to all operations. */
 export const validations: Validations = require('dynalite/validations')

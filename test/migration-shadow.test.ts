@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { metric, phases, settled } from './migration-phases.js'
+import { startPostgres } from './postgres.js'
+
+const server = await startPostgres(t)
+const repository = 'https://example.com/one'
+
+t.test('DynamoDB that does not answer: nobody waits, and what finds no room is dropped and counted', async t => {
+  const { begin, door, migrate, verify, raw } = await phases(t, server)
+  const started = await begin('postgres+compare')
+  const { api, app, log } = started
+  let open = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  door.before = async () => {
+    await opened
+    return undefined
+  }
+  const name = (n: number) => `proj${String(n).padStart(4, '0')}`
+  for (let n = 1; n <= 1005; n++) {
+    const { statusCode } = await api.post('/v1/projects', { name: name(n), repository })
+    if (statusCode !== 201) t.fail(`${name(n)} was answered ${statusCode}`)
+  }
+  for (const path of ['', '/tokens']) t.equal((await api.get(`/v1/projects/${name(7)}${path}`)).statusCode, 200)
+  t.equal((await api.patch(`/v1/projects/${name(8)}`, { repository: `${repository}/new` })).statusCode, 200)
+  t.equal(await metric(started, 'shadow_writes_total{outcome="written"}'), 0, 'no answer has come from DynamoDB yet')
+  t.equal(await metric(started, 'shadow_writes_total{outcome="dropped"}'), 6)
+  t.equal(log.filter(line => line.includes('a shadow write was dropped')).length, 6)
+  t.match(log.join(), /"action":"updateProject","project":"proj0008","reason":"1000 writes are waiting already"/)
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  t.match(await migrate(['status', '--url', url]), {
+    code: 1,
+    stdout:
+      /shadow writes or comparisons are still to be done[\s\S]*a shadow write was lost at .* \(dropped 6, failed 0\)/
+  })
+
+  open()
+  await settled(started)
+  t.equal(await metric(started, 'shadow_writes_total{outcome="written"}'), 1000)
+  t.equal((await raw.all('projects')).length, 1000)
+  const { lines, code } = await verify()
+  t.equal(code, 1)
+  t.strictSame(lines.slice(0, -1), [
+    `differs  project "proj0008": repository is "${repository}/new" in PostgreSQL, "${repository}" in DynamoDB`,
+    ...[1001, 1002, 1003, 1004, 1005].map(n => `missing  project "${name(n)}"`)
+  ])
+})
+
+t.test('a server that stops writes first what it has promised', async t => {
+  const { begin, door, raw, verify } = await phases(t, server)
+  const { api, app } = await begin('postgres+shadow')
+  door.before = async () => void (await sleep(20))
+  for (let n = 0; n < 40; n++) await api.post('/v1/projects', { name: `proj${n}`, repository })
+  t.ok((await raw.all('projects')).length < 40, 'not all are written yet')
+  await app.close()
+  t.equal((await raw.all('projects')).length, 40)
+  t.equal((await verify()).code, 0)
+})
+
+t.test('what DynamoDB refuses is counted as failed, and the caller knows nothing of it', async t => {
+  const { begin, door } = await phases(t, server)
+  const started = await begin('postgres+shadow')
+  door.before = async () => {
+    const __type = 'com.amazonaws.dynamodb.v20120810#ResourceNotFoundException'
+    return { status: 400, body: JSON.stringify({ __type, message: 'Requested resource not found' }) }
+  }
+  t.equal((await started.api.post('/v1/projects', { name: 'proj1', repository })).statusCode, 201)
+  const made = await started.api.post('/v1/projects/proj1/tokens', {})
+  t.equal(made.statusCode, 201)
+  await settled(started)
+  t.equal(await metric(started, 'shadow_writes_total{outcome="failed"}'), 2)
+  t.ok((await metric(started, 'last_lost_write_timestamp_seconds')) > 0)
+  const told = started.log.filter(line => line.includes('a shadow write was not possible'))
+  t.match(told.join(), /"action":"createToken","project":"proj1","reason":"Requested resource not found"/)
+  t.notMatch(started.log.join(), made.json().token.split('.')[3], 'no secret of a token')
+})
+
+t.test('a token that arrives late does not bring back an older repository', async t => {
+  const { begin, door, raw, verify } = await phases(t, server)
+  const [one, other] = [await begin('postgres+shadow'), await begin('postgres+shadow')]
+  await one.api.post('/v1/projects', { name: 'proj1', repository })
+  await settled(one)
+  let open = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  door.before = async (_target, body) => {
+    if (body.includes('TOKEN#')) await opened
+    return undefined
+  }
+  t.equal((await one.api.post('/v1/projects/proj1/tokens', {})).statusCode, 201)
+  t.equal((await other.api.patch('/v1/projects/proj1', { repository: `${repository}/new` })).statusCode, 200)
+  await settled(other)
+  open()
+  await settled(one)
+  t.match(await raw.get('projects', 'PROJECT#proj1', 'METADATA'), { repository: `${repository}/new` })
+  t.equal((await verify()).code, 0)
+})
