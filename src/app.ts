@@ -16,7 +16,7 @@ import { addEtags } from './plugins/etag.js'
 import { addHealth } from './plugins/health.js'
 import { addAbortLog, RequestLog } from './plugins/logging.js'
 import type { Metrics } from './plugins/metrics.js'
-import { addSockets } from './plugins/sockets.js'
+import { addSockets, SocketRequest } from './plugins/sockets.js'
 import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
 import { hostingRoutes } from './routes/hosting.js'
@@ -64,6 +64,7 @@ const csp = {
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { config, database, metrics, now = Date.now, random = randomBytes } = options
   const app = Fastify({
+    http: { IncomingMessage: SocketRequest },
     logger: options.logger ?? false,
     logController: new RequestLog(),
     bodyLimit: MEGABYTE,

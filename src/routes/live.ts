@@ -7,7 +7,7 @@ import { type LiveRequest, serveSocket } from '../live/socket.js'
 import { problemOf } from '../plugins/errors.js'
 import type { LiveMetrics } from '../plugins/metrics.js'
 import { assertStorable } from '../plugins/validation.js'
-import { Problem } from '../problems.js'
+import { invalid, Problem } from '../problems.js'
 import { problems } from '../schemas/common.js'
 import * as schema from '../schemas/realtime.js'
 import type { RealtimeService } from '../services/realtime.js'
@@ -33,7 +33,10 @@ export const liveRoutes: Routes<LiveParts> = async (app, { service: { realtime, 
     method: 'GET',
     url: '/live',
     exposeHeadRoute: false,
-    onRequest: async request => assertOrigin(request, config.corsOrigin),
+    onRequest: async request => {
+      assertOrigin(request, config.corsOrigin)
+      if (request.ws) assertHandshake(request)
+    },
     schema: { hide: true, querystring: schema.LiveQuery },
     handler: async () => {
       throw new Problem('upgrade-required', undefined, { headers: { upgrade: 'websocket', connection: 'upgrade' } })
@@ -144,6 +147,28 @@ function assertOrigin({ headers }: FastifyRequest, allowed: readonly string[]): 
   if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return
   if (URL.canParse(origin) && new URL(origin).host === host) return
   throw new Problem('forbidden', 'Pages of this origin may not open a socket here: see CORS_ORIGIN')
+}
+
+const KEY = /^[+/0-9A-Za-z]{22}==$/
+const PROTOCOLS = /^[\w!#$%&'*+.^`|~-]+(\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/
+
+/** What RFC 6455 asks of a request; found later, it would not be answered with a problem. */
+function assertHandshake({ headers }: FastifyRequest): void {
+  const { 'sec-websocket-key': key = '', 'sec-websocket-version': version, 'sec-websocket-protocol': offered } = headers
+  if (version !== '13') {
+    throw new Problem('upgrade-required', 'The WebSocket protocol here is of version 13', {
+      headers: { upgrade: 'websocket', connection: 'upgrade', 'sec-websocket-version': '13' }
+    })
+  }
+  if (!KEY.test(key)) throw invalid('headers/sec-websocket-key', 'must be 16 bytes in base64')
+  if (offered !== undefined && !isListOfOnce(offered)) {
+    throw invalid('headers/sec-websocket-protocol', 'must be a list of protocols, each named once')
+  }
+}
+
+function isListOfOnce(offered: string): boolean {
+  const names = offered.split(/\s*,\s*/)
+  return PROTOCOLS.test(offered) && new Set(names).size === names.length
 }
 
 const page = {
