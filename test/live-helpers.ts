@@ -10,6 +10,7 @@ export interface LiveMessage {
   name?: string
   value?: unknown
   version?: number
+  updatedAt?: string
   code?: string
   connectionId?: string
 }

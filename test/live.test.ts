@@ -60,7 +60,15 @@ t.test('since: the present value, if it is another', async t => {
   await api.put('/v1/states/a', { value: 'anew' })
   const other = await openSocket(url)
   await other.call('subscribe', 'a', { since: 4 })
-  t.match(await other.value('a', 1), { value: 'anew' }, 'a lower version is of another life')
+  const anew = await other.value('a', 1)
+  t.match(anew, { value: 'anew' }, 'a lower version is of another life')
+  await other.call('subscribe', 'a', { since: 1, updatedAt: anew.updatedAt })
+  await api.put('/v1/states/b', { value: 'a mark' })
+  await other.call('subscribe', 'b')
+  await other.value('b', 1)
+  t.equal(other.values('a').length, 1, 'it has this one')
+  await other.call('subscribe', 'a', { since: 1, updatedAt: '2020-01-01T00:00:00.000Z' })
+  await until('the same version of another life', () => other.values('a').length === 2)
 })
 
 t.test('a state’s end by ttl is told', async t => {
@@ -85,7 +93,7 @@ t.test('a state’s end by ttl is told', async t => {
 })
 
 t.test('REST acts on sockets, too', async t => {
-  const { url, api } = await listen(t)
+  const { url, api, raw } = await listen(t)
   const socket = await openSocket(url)
   const { connectionId } = await socket.call('subscribe', 'a')
   await api.put('/v1/states/b', { value: 'b' })
@@ -96,6 +104,11 @@ t.test('REST acts on sockets, too', async t => {
   await api.put('/v1/states/a', { value: 'a' })
   await socket.value('a', 1)
   t.equal(socket.values('b').length, 1)
+  const item = await raw.get('realtime', 'state#b', `subscription#${connectionId}`)
+  t.ok(
+    Number(item?.ttl) > Date.now() / 1000,
+    'begun without a ttl, it got the socket’s: it must not outlive the server'
+  )
   t.equal((await api.delete(`/v1/connections/${connectionId}`)).statusCode, 204)
   t.match(await socket.closed, { code: 4001 })
 })

@@ -11,11 +11,16 @@ export interface Message {
   at?: number
 }
 
+/** What a subscriber has already: a version, and if it says so the time, which tells apart two lives of a state. */
+export interface Since {
+  version: number
+  updatedAt?: string
+}
+
 /** One subscriber's ear for one state. */
 export interface Feed {
   name: string
-  /** The version that the subscriber has already. */
-  since?: number
+  since?: Since
   send(message: Message): void
 }
 
@@ -145,7 +150,7 @@ export function createHub({ findState, now, failed }: HubOptions) {
     const version = found.current?.version ?? NONE
     for (const subscriber of found.subscribers.values()) {
       if (subscriber.firstRead !== undefined && subscriber.firstRead > found.reads) continue
-      const isNews = isNewsTo(subscriber, version, found.life)
+      const isNews = isNewsTo(subscriber, found)
       Object.assign(subscriber, { firstRead: undefined, version, life: found.life })
       if (isNews) subscriber.feed.send(message())
     }
@@ -171,10 +176,13 @@ export function createHub({ findState, now, failed }: HubOptions) {
 
 export type Hub = ReturnType<typeof createHub>
 
-/** To a newcomer any version but its own is news, and so is it that the state it knew is gone. */
-function isNewsTo({ firstRead, feed, version: has, life: known }: Subscriber, version: number, life: number): boolean {
-  if (firstRead !== undefined) return version !== (feed.since ?? NONE)
-  return known === life ? version > has : version !== NONE || has !== NONE
+/** To a newcomer anything but what it has is news, and so is it that the state it knew is gone. */
+function isNewsTo({ firstRead, feed, version: has, life: known }: Subscriber, { current, life }: Watch): boolean {
+  const version = current?.version ?? NONE
+  if (firstRead === undefined) return known === life ? version > has : version !== NONE || has !== NONE
+  const { since } = feed
+  if (version !== (since?.version ?? NONE)) return true
+  return since?.updatedAt !== undefined && since.updatedAt !== current?.updatedAt
 }
 
 const sameTime = (a: StateView, b: StateView) => a.updatedAt === b.updatedAt

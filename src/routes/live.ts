@@ -17,6 +17,14 @@ const tags = ['realtime']
 const MAX_HEARTBEAT_MS = 15_000
 const RETRY_MS = 1000
 
+const socketDescription = `The client sends \`LiveRequest\`, each answered in its order with \`LiveOk\` or \`LiveError\`; \`LiveValue\` and \`LiveDeleted\` come by themselves for the states that it has subscribed to.
+
+Versions of a state rise and none comes twice; a slow reader gets the newest value, not each. After a reconnect, subscribe with \`since\`.
+
+A browser, which cannot send \`Authorization\` here, offers the token as a protocol: \`new WebSocket(url, ['quintet', 'bearer.' + token])\`, or \`bearer64.\` and its base64url. Pages of other origins than this server's and \`CORS_ORIGIN\` are refused.
+
+Close codes: 1001 the server stops, 1003 not a text, 1008 too many messages, 1009 over 1 MB, 1013 try later, 4001 the connection was ended or has expired.`
+
 export interface LiveParts {
   realtime: RealtimeService
   live: Live
@@ -37,7 +45,20 @@ export const liveRoutes: Routes<LiveParts> = async (app, { service: { realtime, 
       assertOrigin(request, config.corsOrigin)
       if (request.ws) assertHandshake(request)
     },
-    schema: { hide: true, querystring: schema.LiveQuery },
+    schema: {
+      operationId: 'openSocket',
+      tags,
+      summary: 'Open a WebSocket, over which states are set and arrive',
+      description: socketDescription,
+      querystring: schema.LiveQuery,
+      response: {
+        101: {
+          description: 'From now on both sides send messages, each a JSON text.',
+          content: { 'application/json': { schema: schema.LiveMessage } }
+        },
+        ...problems('forbidden', 'upgrade-required', 'shutting-down')
+      }
+    },
     handler: async () => {
       throw new Problem('upgrade-required', undefined, { headers: { upgrade: 'websocket', connection: 'upgrade' } })
     },
@@ -97,9 +118,11 @@ export const liveRoutes: Routes<LiveParts> = async (app, { service: { realtime, 
         // Before the first event the answer may still be a problem.
         close: () => void (reply.sent && raw.end())
       }
+      const { 'last-event-id': version } = request.headers
+      const since = version === undefined ? undefined : { version }
       const session = await live.open(request.query.userId ?? 'anonymous', sink)
       try {
-        await session.subscribe(request.params.name, request.headers['last-event-id'], () => {
+        await session.subscribe(request.params.name, since, () => {
           reply.hijack()
           raw.writeHead(200, { ...eventHeaders, ...(reply.getHeaders() as Record<string, string>) })
           write(`retry: ${RETRY_MS}\n\n`)
