@@ -35,9 +35,12 @@ export function createLive(options: LiveOptions) {
   const failed = (err: unknown) => log.warn({ err }, 'a state could not be read for its subscribers')
   const hub = createHub({ findState: service.findState, now, failed })
   const timer = setInterval(() => void hub.expire(), EXPIRY_MS).unref()
+  const sum = (count: (session: Session) => number) =>
+    [...sessions.values()].reduce((total, session) => total + count(session), 0)
   metrics.collect(() => ({
     connections: sessions.size,
-    subscriptions: [...sessions.values()].reduce((sum, session) => sum + session.size(), 0)
+    subscriptions: sum(session => session.size()),
+    waiting: sum(session => session.waiting())
   }))
 
   const left = (err: unknown) => log.warn({ err }, 'a subscription could not be looked up')
