@@ -85,3 +85,36 @@ t.test('a server with a token asks for it', { skip: noBrowser }, async t => {
   t.notMatch(await page.content(), 'let+me/in', 'the token is not shown')
   t.strictSame(complaints, [])
 })
+
+t.test('EventSource comes back where it was', { skip: noBrowser }, async t => {
+  const { url, api, app } = await listen(t)
+  // Chromium reports the stream that was cut off.
+  const { newPage, complaints } = await openPage(t, url, /ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET/)
+  const page = await newPage()
+  await page.goto(`${url}/live`)
+  await api.put('/v1/states/es', { value: 'first' })
+  await page.evaluate(() => {
+    const seen: string[] = []
+    Object.assign(globalThis, { seen })
+    const source = new EventSource('/v1/states/es/events')
+    for (const type of ['value', 'deleted']) {
+      source.addEventListener(type, event => {
+        const { lastEventId, data } = event as unknown as { lastEventId: string; data: string }
+        seen.push(`${type} ${lastEventId} ${JSON.parse(data).value ?? ''}`)
+      })
+    }
+  })
+  const seen = () => page.evaluate(() => (globalThis as unknown as { seen: string[] }).seen)
+  await until('the first value', async () => (await seen()).length === 1)
+  app.server.closeAllConnections()
+  await until('it is back', async () => (await api.get('/v1/states/es/subscriptions')).json().items.length === 1)
+  await api.put('/v1/states/es', { value: 'second' })
+  await until('the second value', async () => (await seen()).length === 2)
+  app.server.closeAllConnections()
+  await api.put('/v1/states/es', { value: 'while it was away' })
+  await until('the third value', async () => (await seen()).length === 3)
+  await api.delete('/v1/states/es')
+  await until('the end', async () => (await seen()).length === 4)
+  t.strictSame(await seen(), ['value 1 first', 'value 2 second', 'value 3 while it was away', 'deleted  '])
+  t.strictSame(complaints, [])
+})
