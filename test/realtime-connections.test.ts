@@ -55,7 +55,7 @@ t.test('If-Match on a subscription is decided in the write', async t => {
   await api.put('/v1/connections/c1', { userId: 'ann' })
   for (const tag of ['*', '"none"']) {
     t.equal((await api.put(url, {}, { 'if-match': tag })).statusCode, 412, 'there is none yet')
-    t.equal((await api.delete(url, { 'if-match': tag })).statusCode, 412)
+    t.equal((await api.delete(url, { 'if-match': tag })).statusCode, 404, 'it would be without a condition, too')
   }
   t.notOk(await stored())
   const first = await api.put(url, {}, { 'if-none-match': '*' })
@@ -88,14 +88,28 @@ t.test('If-Match on a subscription is decided in the write', async t => {
   )
   const won = racers.filter(({ statusCode }) => statusCode < 300)
   t.equal(won.length, 1, 'one of ten wins')
-  t.ok(racers.every(({ statusCode }) => statusCode < 300 || statusCode === 412))
+  t.ok(racers.every(({ statusCode }, i) => statusCode < 300 || statusCode === 412 || (i % 2 && statusCode === 404)))
 
   await api.put(url)
   const { headers } = await api.get(url)
   t.equal((await api.delete(url, { 'if-match': `"other", ${headers.etag}` })).statusCode, 204)
   t.match(await stored(), { status: 'unsubscribed' })
   t.equal((await api.get(url)).statusCode, 404, 'an ended one is stored, and no resource any more')
-  t.equal((await api.delete(url, { 'if-match': String(headers.etag) })).statusCode, 412)
+  t.equal((await api.delete(url, { 'if-match': String(headers.etag) })).statusCode, 404)
+})
+
+t.test('what is not there is 404 to a deletion, whatever If-Match says', async t => {
+  const { api } = await begin(t)
+  for (const path of ['states/x', 'states/x/subscriptions/x', 'connections/x', 'users/x']) {
+    for (const tag of [
+      '*',
+      '"x"',
+      '"1/2026-01-31T12%3A00%3A00.500Z/aaaaaaaaaaaaaaaaaaaaaaaaaaa"',
+      '"0//aaaaaaaaaaaaaaaaaaaaaaaaaaa"'
+    ]) {
+      t.equal((await api.delete(`/v1/${path}`, { 'if-match': tag })).statusCode, 404, `${path} ${tag}`)
+    }
+  }
 })
 
 t.test('disconnect ends all subscriptions, in batches', async t => {

@@ -36,7 +36,7 @@ export async function claimTogether(t: Test, count: number): Promise<void> {
 /** Users who take, change and give up a few emails, all at once and in any order: an email is never two users'. */
 export async function contend(t: Test, { users, rounds }: { users: number; rounds: number }): Promise<void> {
   const { api, raw, shuffled } = await start(t, { domains: ['realtime'] })
-  const emails = ['a@example.com', 'b@example.com', 'c@example.com']
+  const emails = ['a', 'b', 'c', 'd', 'e', 'f'].map(name => `${name}@example.com`)
   const codes = new Map<number, number>()
   const act = async (i: number, round: number) => {
     const url = `/v1/users/u${i}`
@@ -56,5 +56,5 @@ export async function contend(t: Test, { users, rounds }: { users: number; round
     t.strictSame(pairs(items, 'email#').sort(), holders.sort(), `claims and users after round ${round}`)
   }
   t.comment(`answers: ${[...codes].map(([code, times]) => `${times} x ${code}`).join(', ')}`)
-  t.ok(codes.has(409) && codes.has(200) && codes.has(204), 'there was something to contend for')
+  t.ok(codes.has(201) && codes.has(409), 'there was something to contend for')
 }
