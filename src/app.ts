@@ -16,7 +16,7 @@ import { addEtags } from './plugins/etag.js'
 import { addHealth } from './plugins/health.js'
 import { addAbortLog, RequestLog } from './plugins/logging.js'
 import type { Metrics } from './plugins/metrics.js'
-import { addSockets } from './plugins/sockets.js'
+import { addSockets, SocketRequest } from './plugins/sockets.js'
 import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
 import { hostingRoutes } from './routes/hosting.js'
@@ -30,7 +30,7 @@ import { hostingService } from './services/hosting.js'
 import { embeddedExpiry } from './services/layer-sweeping.js'
 import { layersService } from './services/layers.js'
 import { openProjectsStore } from './services/projects-store.js'
-import { realtimeService } from './services/realtime.js'
+import { type RealtimeService, realtimeService } from './services/realtime.js'
 import { tenantsService } from './services/tenants.js'
 
 export interface AppOptions {
@@ -38,8 +38,8 @@ export interface AppOptions {
   database: Database
   metrics: Metrics
   logger?: FastifyServerOptions['logger']
-  /** Whether the page of the documentation is served; the document itself always is. */
-  docsPage?: boolean
+  /** Whether the process stays between requests, as it does unless said otherwise: only then it serves pages and what is live. */
+  stays?: boolean
   /** Time and randomness, for tests that hold them still. */
   now?: () => number
   random?: (size: number) => Buffer
@@ -64,6 +64,7 @@ const csp = {
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { config, database, metrics, now = Date.now, random = randomBytes } = options
   const app = Fastify({
+    http: { IncomingMessage: SocketRequest },
     logger: options.logger ?? false,
     logController: new RequestLog(),
     bodyLimit: MEGABYTE,
@@ -90,7 +91,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addValidation(app)
   addEtags(app)
   if (config.metrics) metrics.attach(app)
-  await addDocs(app, options.docsPage ?? true)
+  await addDocs(app, options.stays ?? true)
   const checks = [database.differences]
   addHealth(app, async () => (await Promise.all(checks.map(check => check()))).flat(), now)
 
@@ -131,22 +132,33 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 }
 
 /** REST and live, over one service whose writes reach the subscribers of every node. */
-async function addRealtime(app: FastifyInstance, { config, database, metrics }: AppOptions, context: ServiceContext) {
-  const { now, randomBytes } = context
-  const { redisUrl: url, liveTtl: ttl, liveSubscriptions: maxSubscriptions } = config.realtime
+async function addRealtime(app: FastifyInstance, options: AppOptions, context: ServiceContext): Promise<void> {
+  const { config, database, stays = true } = options
+  const { redisUrl: url } = config.realtime
   const channel = `quintet:realtime:${config.tables.realtime}`
+  const { now } = context
   const broker = url ? await viaRedis({ url, channel, now, log: app.log }) : localBroker(now)
   const realtime = realtimeService(database.dynamo('realtime'), config.tables.realtime, {
     ...context,
     publish: broker.publish
   })
-  const limits = { ttl, maxSubscriptions }
-  const { log } = app
-  const live = createLive({ service: realtime, broker, metrics: metrics.live, ...limits, now, randomBytes, log })
-  await addSockets(app, live.close)
   await app.register(realtimeRoutes, { prefix: '/v1', service: realtime })
-  const service = { realtime, live, metrics: metrics.live, config, now }
-  await app.register(liveRoutes, { prefix: '/v1', service })
+  if (stays) await addLive(app, options, context, realtime, broker)
+  else app.addHook('onClose', broker.close)
+}
+
+async function addLive(
+  app: FastifyInstance,
+  { config, metrics: { live: metrics } }: AppOptions,
+  { now, randomBytes }: ServiceContext,
+  realtime: RealtimeService,
+  broker: Broker
+): Promise<void> {
+  const { liveTtl: ttl, liveSubscriptions: maxSubscriptions } = config.realtime
+  const { log } = app
+  const live = createLive({ service: realtime, broker, metrics, ttl, maxSubscriptions, now, randomBytes, log })
+  await addSockets(app, live.close)
+  await app.register(liveRoutes, { prefix: '/v1', service: { realtime, live, metrics, config, now } })
   await app.register(livePage, { service: undefined })
 }
 

@@ -24,15 +24,16 @@ const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
 const BARE = 'unset NODE_OPTIONS; exec "$0" "$@"'
 
 /**
- * The image's /app in a folder: the compiled sources, and as node_modules links to the packages that the lock file
+ * The image's /app in a folder: what the last stage copies, and as node_modules links to the packages that the lock file
  * does not mark as being for development. Links are kept as paths, so that what is not linked cannot be found.
  */
 async function image(t: Test): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'quintet-image-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const app = join(folder, 'app')
-  await cp(fileURLToPath(new URL('../src', import.meta.url)), join(app, 'dist/src'), { recursive: true })
-  await cp(join(root, 'package.json'), join(app, 'package.json'))
+  for (const [, path = ''] of last.matchAll(/\nCOPY .* \/app\/(\S+)/g)) {
+    if (path !== 'node_modules') await cp(join(root, path), join(app, path), { recursive: true })
+  }
   const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
   for (const [path, { dev, devOptional }] of Object.entries<{ dev?: boolean; devOptional?: boolean }>(packages)) {
     const isShipped = path.lastIndexOf('node_modules/') === 0 && !dev && !devOptional
@@ -91,8 +92,11 @@ t.test('what the image runs, with what it holds', async t => {
   const page = await fetch(`http://127.0.0.1:${port}/docs/static/swagger-ui-bundle.js`)
   t.equal(page.status, 200)
   t.match(await page.text(), 'SwaggerUIBundle')
+  for (const path of ['/live', '/live/live.js', '/live/live.css']) {
+    t.equal((await fetch(`http://127.0.0.1:${port}${path}`)).status, 200, path)
+  }
   t.strictSame(await readdir(join(folder, 'data')), ['.quintet'], 'the data is in the volume')
-  t.strictSame((await readdir(join(folder, 'app'))).sort(), ['dist', 'node_modules', 'package.json'])
+  t.strictSame((await readdir(join(folder, 'app'))).sort(), ['dist', 'node_modules', 'package.json', 'public'])
   server.kill('SIGTERM')
   t.strictSame(await once(server, 'exit'), [0, null], output)
 })

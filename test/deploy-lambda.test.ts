@@ -87,6 +87,24 @@ t.test('the API answers on Lambda as elsewhere', async t => {
   t.match(ready, { statusCode: 200 })
 })
 
+t.test('what is live is not on Lambda, where a request that stays would only run out of time', async t => {
+  const engine = await openEngine()
+  t.teardown(() => engine.close())
+  await createTable(connect(engine), 'compose', tables.realtime)
+  const { url } = await engine.listen(0)
+  const { answers } = await invoke(
+    [
+      request('PUT', '/v1/states/a', { body: '{"value":1}' }),
+      ...['/v1/states/a', '/v1/states/a/events', '/v1/live', '/live'].map(path => request('GET', path))
+    ],
+    { DYNAMODB: url, ADMIN_TOKEN: 'admin-secret', DOMAINS: 'realtime' }
+  )
+  t.strictSame(
+    answers.map(({ statusCode }) => statusCode),
+    [201, 200, 404, 404, 404]
+  )
+})
+
 t.test('a function without an admin token, or with data of its own, is refused', async t => {
   t.match((await invoke([], { DYNAMODB: 'http://127.0.0.1:1' })).stderr, /ADMIN_TOKEN must be set/)
   t.match(

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
 import t from 'tap'
 import { listen, openSocket, until } from './live-helpers.js'
 
@@ -93,6 +96,47 @@ t.test('addresses', async t => {
   await t.rejects(openSocket(url, '?userId=a%23b'), 'a user id is an identifier')
   await t.rejects(openSocket(url, '?userId=a%40b'))
   await t.rejects(openSocket(url, '?unknown=1'))
+})
+
+/** A request with headers that fetch does not let one send. */
+async function send(url: string, headers: Record<string, string>, method = 'GET', body?: object) {
+  const type = body ? { 'content-type': 'application/json' } : {}
+  const sent = request(url, { method, headers: { ...type, ...headers } }).end(body && JSON.stringify(body))
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of response) text += chunk
+  return { status: response.statusCode, headers: response.headers, json: JSON.parse(text) }
+}
+
+t.test('a request that offers an upgrade is answered like any other, but where sockets are', async t => {
+  const { url } = await listen(t)
+  // As Java's client and curl --http2 do with every request.
+  const h2c = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQCAAAAAAIAAAAA' }
+  const key = { 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' }
+  const socket = { connection: 'Upgrade', upgrade: 'WebSocket', 'sec-websocket-version': '13', ...key }
+  let version = 0
+  for (const offer of [h2c, socket]) {
+    version += 1
+    const put = await send(`${url}/v1/states/a`, offer, 'PUT', { value: 'x'.repeat(100_000) })
+    t.match([put.status, put.json.version], [version === 1 ? 201 : 200, version], offer.upgrade)
+    t.match((await send(`${url}/v1/states/a`, offer)).json, { version })
+    t.equal((await send(`${url}/healthz`, offer)).status, 200)
+    t.match((await send(`${url}/v1/nothing`, offer)).json, { code: 'not-found' })
+    t.match((await send(`${url}/v1/live`, offer, 'POST', {})).json, { code: 'method-not-allowed' })
+  }
+  t.match(await send(`${url}/v1/live`, h2c), { status: 426, headers: { upgrade: 'websocket' } })
+  const old = await send(`${url}/v1/live`, { ...socket, 'sec-websocket-version': '12' })
+  t.match(old, { status: 426, headers: { 'sec-websocket-version': '13' }, json: { code: 'upgrade-required' } })
+  const short = await send(`${url}/v1/live`, { ...socket, 'sec-websocket-key': 'c2hvcnQ=' })
+  t.match(short.json, { status: 400, errors: [{ path: 'headers/sec-websocket-key' }] })
+  for (const offered of ['', ',', 'a,', 'a, a', 'bearer.a=b', 'a b', '(']) {
+    const { json } = await send(`${url}/v1/live`, { ...socket, 'sec-websocket-protocol': offered })
+    t.match(json, { status: 400, errors: [{ path: 'headers/sec-websocket-protocol' }] }, offered)
+  }
+  const tunnel = connect(Number(new URL(url).port), '127.0.0.1')
+  tunnel.write('CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n')
+  await once(tunnel.resume(), 'close')
+  t.match(await (await openSocket(url)).call('get', 'a'), { type: 'ok', version }, 'and sockets are opened')
 })
 
 t.test('a connection has a limited number of subscriptions', async t => {

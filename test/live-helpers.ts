@@ -10,6 +10,7 @@ export interface LiveMessage {
   name?: string
   value?: unknown
   version?: number
+  updatedAt?: string
   code?: string
   connectionId?: string
 }
@@ -82,7 +83,7 @@ export async function openSocket(url: string, query = '', options: { protocols?:
 }
 
 /** A client that subscribes and then stops reading, as a phone in a tunnel does. */
-export async function openSilent(url: string, name: string): Promise<Socket> {
+export async function openSilent(url: string, names: string[]): Promise<Socket> {
   const { hostname, port, host } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.write(
@@ -91,7 +92,7 @@ export async function openSilent(url: string, name: string): Promise<Socket> {
   )
   await once(socket, 'data')
   socket.pause()
-  socket.write(frame(JSON.stringify({ type: 'subscribe', name })))
+  for (const name of names) socket.write(frame(JSON.stringify({ type: 'subscribe', name })))
   return socket
 }
 

@@ -1,5 +1,7 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { listen, openEvents, openSocket, until } from './live-helpers.js'
+import { listen, openEvents, openSilent, openSocket, until } from './live-helpers.js'
 
 t.test('what one sets, the others get', async t => {
   const { url, api, raw } = await listen(t)
@@ -60,7 +62,15 @@ t.test('since: the present value, if it is another', async t => {
   await api.put('/v1/states/a', { value: 'anew' })
   const other = await openSocket(url)
   await other.call('subscribe', 'a', { since: 4 })
-  t.match(await other.value('a', 1), { value: 'anew' }, 'a lower version is of another life')
+  const anew = await other.value('a', 1)
+  t.match(anew, { value: 'anew' }, 'a lower version is of another life')
+  await other.call('subscribe', 'a', { since: 1, updatedAt: anew.updatedAt })
+  await api.put('/v1/states/b', { value: 'a mark' })
+  await other.call('subscribe', 'b')
+  await other.value('b', 1)
+  t.equal(other.values('a').length, 1, 'it has this one')
+  await other.call('subscribe', 'a', { since: 1, updatedAt: '2020-01-01T00:00:00.000Z' })
+  await until('the same version of another life', () => other.values('a').length === 2)
 })
 
 t.test('a state’s end by ttl is told', async t => {
@@ -85,7 +95,7 @@ t.test('a state’s end by ttl is told', async t => {
 })
 
 t.test('REST acts on sockets, too', async t => {
-  const { url, api } = await listen(t)
+  const { url, api, raw } = await listen(t)
   const socket = await openSocket(url)
   const { connectionId } = await socket.call('subscribe', 'a')
   await api.put('/v1/states/b', { value: 'b' })
@@ -96,6 +106,11 @@ t.test('REST acts on sockets, too', async t => {
   await api.put('/v1/states/a', { value: 'a' })
   await socket.value('a', 1)
   t.equal(socket.values('b').length, 1)
+  const item = await raw.get('realtime', 'state#b', `subscription#${connectionId}`)
+  t.ok(
+    Number(item?.ttl) > Date.now() / 1000,
+    'begun without a ttl, it got the socket’s: it must not outlive the server'
+  )
   t.equal((await api.delete(`/v1/connections/${connectionId}`)).statusCode, 204)
   t.match(await socket.closed, { code: 4001 })
 })
@@ -136,20 +151,78 @@ t.test('a stopping server says so, and leaves nothing active', async t => {
   t.ok(items.every(({ status }) => status === 'unsubscribed'))
 })
 
+t.test('a socket that does not answer pings is given up, and one that does is not', async t => {
+  const { url, api } = await listen(t, { env: { LIVE_TTL: '3' } })
+  const alive = await openSocket(url)
+  await alive.call('subscribe', 'a')
+  const deaf = await openSilent(url, ['a'])
+  const active = async () => (await api.get('/v1/states/a/subscriptions')).json().items.length
+  await until('both', async () => (await active()) === 2)
+  // It reads, so that nothing waits for it, but says nothing.
+  await once(deaf.resume(), 'close')
+  await until('the end of its subscription', async () => (await active()) === 1)
+  await sleep(3000)
+  t.equal(await active(), 1, 'beyond its first ttl')
+  await api.put('/v1/states/a', { value: 1 })
+  await alive.value('a', 1)
+  t.pass('and it still hears')
+})
+
+t.test('a client that closes its half, or goes without a word, is gone', async t => {
+  const { url, api } = await listen(t)
+  const active = async () => (await api.get('/v1/states/a/subscriptions')).json().items.length
+  for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
+    const client = await openSilent(url, ['a'])
+    await until('its subscription', async () => (await active()) === 1)
+    client.resume()[leave]()
+    await until(`its end by ${leave}`, async () => (await active()) === 0)
+  }
+  t.strictSame((await api.get('/v1/users/anonymous/connections')).json().items, [])
+})
+
+t.test('who subscribes while it is written misses nothing', async t => {
+  const { url, api } = await listen(t)
+  let isOver = false
+  const write = async () => {
+    for (let value = 1; !isOver; value++) await api.put('/v1/states/busy', { value })
+  }
+  const writers = [write(), write()]
+  const sockets = []
+  for (let i = 0; i < 20; i++) {
+    const socket = await openSocket(url)
+    await socket.call('subscribe', 'busy')
+    sockets.push(socket)
+  }
+  isOver = true
+  await Promise.all(writers)
+  const { version } = (await api.get('/v1/states/busy')).json()
+  for (const socket of sockets) {
+    await socket.value('busy', version)
+    const versions = socket.values('busy').map(message => message.version as number)
+    t.ok(versions.length > 0 && versions.every((one, i) => i === 0 || one > (versions[i - 1] as number)))
+  }
+})
+
 t.test('metrics', async t => {
   const { url, api } = await listen(t)
   const socket = await openSocket(url)
   await socket.call('subscribe', 'a')
   await socket.call('set', 'a', { value: 1 })
   await socket.value('a', 1)
+  await socket.call('get', 'none')
   const { body } = await api.get('/metrics')
   for (const line of [
     'quintet_live_connections 1',
     'quintet_live_subscriptions 1',
-    'quintet_live_messages_total{direction="in"} 2',
+    'quintet_live_waiting 0',
+    'quintet_live_messages_total{direction="in"} 3',
     'quintet_live_messages_total{direction="out"} 1',
+    'quintet_live_messages_total{direction="refused"} 1',
     'quintet_live_lag_seconds_count 1'
   ]) {
-    t.ok(body.includes(line), line)
+    t.ok(body.includes(`${line}\n`), line)
   }
+  socket.close()
+  await until('no connection', async () => /^quintet_live_connections 0$/m.test((await api.get('/metrics')).body))
+  t.match((await api.get('/metrics')).body, /^quintet_live_subscriptions 0$/m)
 })

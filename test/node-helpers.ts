@@ -17,7 +17,10 @@ export interface Server {
   url: string
   /** The embedded engine's endpoint, if it has one. */
   dynamo?: string
-  kill(signal: NodeJS.Signals): Promise<void>
+  /** What it has logged so far. */
+  output(): string
+  /** Gives its exit code. */
+  kill(signal: NodeJS.Signals): Promise<number | null>
 }
 
 /** A server process of our own, ended with the test. */
@@ -35,6 +38,7 @@ export async function spawnServer(t: Test, env: Record<string, string>): Promise
   return {
     url: found(/"API {3}(http:\/\/[^/]+)\/v1"/) as string,
     dynamo: found(/AWS clients {2}(http[^"]+)"/),
+    output: () => output,
     kill
   }
 }
@@ -48,11 +52,11 @@ export async function spawnRedis(t: Test, port: number) {
   child.stdout.on('data', chunk => (output += chunk))
   const kill = ending(t, child)
   await until('Redis', () => /Ready to accept connections/.test(output))
-  return { kill }
+  return { kill, pause: () => child.kill('SIGSTOP'), resume: () => child.kill('SIGCONT') }
 }
 
 function ending(t: Test, child: ChildProcess) {
-  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  const ended = new Promise<number | null>(resolve => child.once('exit', code => resolve(code)))
   const kill = (signal: NodeJS.Signals) => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal)
     return ended

@@ -1,16 +1,6 @@
 import t from 'tap'
-import { claimTogether } from './campaign/realtime-emails.js'
-import { start, type Test } from './helpers.js'
-
-const NOW = Date.parse('2026-01-31T12:00:00.000Z')
-const SECONDS = NOW / 1000
-
-async function begin(t: Test) {
-  const clock = { now: NOW }
-  const started = await start(t, { domains: ['realtime'], now: () => clock.now })
-  started.database.engine?.startSweeper(3_600_000)
-  return { ...started, clock }
-}
+import { claimTogether, contend } from './campaign/realtime-emails.js'
+import { begin, SECONDS } from './realtime-helpers.js'
 
 t.test('a user is made, changed, found and deleted within two requests each', async t => {
   const { api, counted, raw } = await begin(t)
@@ -85,3 +75,4 @@ t.test('If-Match and If-None-Match', async t => {
 })
 
 t.test('twenty claim one email at once', t => claimTogether(t, 20))
+t.test('emails that change hands at once', t => contend(t, { users: 8, rounds: 8 }))

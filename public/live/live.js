@@ -2,15 +2,21 @@
 const by = id => document.getElementById(id)
 const MAX_LINES = 12
 const MAX_WAIT_MS = 5000
+/** A slider that was moved just now is in someone's hand. */
+const HELD_MS = 500
+const LONG = 40
 
 const start = new URLSearchParams(location.search)
 let socket
-let since
+/** The version that the page has, and when it was written. */
+let has
 let failures = 0
 let token = ''
+let needsToken = false
 let timer
 
 by('name').value = start.get('state') || 'demo'
+let name = by('name').value
 
 function protocols() {
   if (!token) return ['quintet']
@@ -32,39 +38,66 @@ function connect() {
     subscribe()
   }
   mine.onmessage = ({ data }) => receive(JSON.parse(data))
-  mine.onclose = () => {
+  mine.onclose = async () => {
     if (mine !== socket) return
     failures += 1
-    // A page is not told why a socket was refused; a missing token is the likeliest reason.
-    if (!wasOpen && failures > 1) by('login').hidden = false
     say('connecting', 'Not connected; trying again…')
-    timer = setTimeout(connect, Math.min(250 * 2 ** failures, MAX_WAIT_MS))
+    if (!wasOpen && (await wantsToken())) return ask()
+    if (mine === socket) timer = setTimeout(connect, Math.min(250 * 2 ** failures, MAX_WAIT_MS))
   }
 }
 
+/** A page is not told why a socket was refused; the same address without one says it. */
+async function wantsToken() {
+  const headers = token ? { authorization: `Bearer ${token}` } : {}
+  try {
+    return (await fetch('/v1/live', { headers })).status === 401
+  } catch {
+    return false
+  }
+}
+
+function ask() {
+  say('error', token ? 'The server does not know this token.' : 'This server wants a token: its ADMIN_TOKEN.')
+  needsToken = true
+  explain()
+  by('login').hidden = false
+  by('token').focus()
+}
+
 function send(message) {
-  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ ...message, name: by('name').value }))
+  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ ...message, name }))
 }
 
 function subscribe() {
-  send(since === undefined ? { type: 'subscribe' } : { type: 'subscribe', since })
-  const address = new URL(`/v1/states/${encodeURIComponent(by('name').value)}`, location.href)
-  by('curl').textContent = `curl -X PUT ${address} -H 'content-type: application/json' -d '{"value": 42}'`
-  by('again').href = `/live?state=${encodeURIComponent(by('name').value)}`
+  send({ type: 'subscribe', ...has })
+}
+
+/** How to do the same without the page. */
+function explain() {
+  const address = new URL(`/v1/states/${encodeURIComponent(name)}`, location.href)
+  const auth = needsToken ? ' -H "Authorization: Bearer $ADMIN_TOKEN"' : ''
+  by('curl').textContent = `curl -X PUT ${address}${auth} -H 'content-type: application/json' -d '{"value": 42}'`
+  by('again').href = `/live?state=${encodeURIComponent(name)}`
 }
 
 function receive(message) {
   if (message.type === 'error') return say('error', message.detail)
   if (message.type === 'ok') return say('live', 'Live')
-  if (message.name !== by('name').value) return
-  since = message.version
-  const text = message.type === 'deleted' ? '–' : JSON.stringify(message.value)
-  by('value').textContent = text
-  if (typeof message.value === 'number' && document.activeElement !== by('slider')) by('slider').value = message.value
+  if (message.name !== name) return
+  const { type, value, version: since, updatedAt } = message
+  has = type === 'deleted' ? undefined : { since, updatedAt }
+  show(type === 'deleted' ? undefined : JSON.stringify(value))
+  if (typeof value === 'number' && Date.now() - movedAt > HELD_MS) by('slider').value = value
   const line = document.createElement('li')
-  line.textContent = message.type === 'deleted' ? 'deleted' : `version ${message.version}: ${text.slice(0, 200)}`
+  line.textContent = type === 'deleted' ? 'deleted' : `version ${since}: ${JSON.stringify(value).slice(0, 200)}`
   by('log').prepend(line)
   while (by('log').children.length > MAX_LINES) by('log').lastChild.remove()
+}
+
+function show(text) {
+  by('value').textContent = text ?? 'no value yet'
+  by('value').className = text === undefined ? 'none' : text.length > LONG ? 'long' : ''
 }
 
 function say(status, text) {
@@ -74,7 +107,9 @@ function say(status, text) {
 
 /** A slider speaks faster than a socket may: its newest value goes out, some twenty times a second. */
 let isMoving = false
+let movedAt = 0
 by('slider').addEventListener('input', () => {
+  movedAt = Date.now()
   if (isMoving) return
   isMoving = true
   setTimeout(() => {
@@ -95,13 +130,16 @@ by('login').addEventListener('submit', event => {
   token = by('token').value
   connect()
 })
-let subscribed = by('name').value
 by('name').addEventListener('change', () => {
-  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: 'unsubscribe', name: subscribed }))
-  subscribed = by('name').value
-  since = undefined
-  by('value').textContent = '–'
+  if (!by('name').reportValidity()) return
+  send({ type: 'unsubscribe' })
+  name = by('name').value
+  has = undefined
+  show()
   by('log').replaceChildren()
+  explain()
   subscribe()
 })
+show()
+explain()
 connect()

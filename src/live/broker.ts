@@ -1,11 +1,11 @@
 import type { RealtimeEvent } from '../services/realtime-events.js'
 
-/** What travels between nodes: an event, or the news that a state has changed and must be read. */
-export type LiveEvent = RealtimeEvent | { kind: 'changed'; name: string }
+/** What travels between nodes: an event, or the news that a state has changed, or many have, and must be read. */
+export type LiveEvent = RealtimeEvent | { kind: 'changed'; name: string } | { kind: 'missed' }
 
 export interface Listener {
   /** `at`: when it was published, in epoch milliseconds. */
-  receive(event: LiveEvent, at: number): void
+  receive(event: Exclude<LiveEvent, { kind: 'missed' }>, at: number): void
   /** Events may have been missed. */
   recover(): void
 }

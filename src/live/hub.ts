@@ -11,11 +11,16 @@ export interface Message {
   at?: number
 }
 
+/** What a subscriber has already: a version, and if it says so the time, which tells apart two lives of a state. */
+export interface Since {
+  version: number
+  updatedAt?: string
+}
+
 /** One subscriber's ear for one state. */
 export interface Feed {
   name: string
-  /** The version that the subscriber has already. */
-  since?: number
+  since?: Since
   send(message: Message): void
 }
 
@@ -42,6 +47,8 @@ interface Watch {
   readAgain: boolean
   /** The newest value that was announced during the read. */
   heard?: { state: StateView; at: number }
+  /** When what the next read will find was announced. */
+  announcedAt?: number
   /** Until then announcements may be of another life of the state, and are taken as a reason to read. */
   doubtUntil: number
 }
@@ -58,13 +65,16 @@ export interface HubOptions {
   now: () => number
   /** A state could not be read; it is tried again. */
   failed(error: unknown): void
+  /** How long until then at first; it doubles each time. */
+  retryMs?: number
 }
 
 /**
  * Brings the states of this node's subscribers to them: versions rise and none comes twice. Announcements are trusted
- * as long as versions compare; at a beginning, an end or a gap the state itself is read, which is always right.
+ * as long as versions compare; at a beginning, an end or a gap, or when one comes late, the state itself is read, which
+ * is always right.
  */
-export function createHub({ findState, now, failed }: HubOptions) {
+export function createHub({ findState, now, failed, retryMs = 100 }: HubOptions) {
   const watches = new Map<string, Watch>()
   let isClosed = false
 
@@ -95,26 +105,30 @@ export function createHub({ findState, now, failed }: HubOptions) {
     if (!found) return
     const isAnew = event.kind === 'deleted' || (event.kind === 'set' && event.created && found.current !== undefined)
     if (isAnew) Object.assign(found, { doubtUntil: now() + DOUBT_MS, heard: undefined })
-    if (event.kind !== 'set' || isAnew || now() < found.doubtUntil) void read(found)
+    const isKnown = found.current !== undefined && now() >= found.doubtUntil
+    if (event.kind !== 'set' || event.created || !isKnown) void read(found, at)
     else if (!found.isReading) advance(found, event.state, at)
     else if (!found.heard || event.state.version > found.heard.state.version) found.heard = { state: event.state, at }
   }
 
   /** Reads the state, again if need be, and tells whoever has not got it. One read at a time for a state. */
-  async function read(found: Watch): Promise<void> {
+  async function read(found: Watch, at?: number): Promise<void> {
     found.readAgain = true
+    found.announcedAt ??= at
     if (found.isReading) return
     found.isReading = true
     for (let failures = 0; found.readAgain && found.subscribers.size > 0 && !isClosed; ) {
       found.readAgain = false
       found.reads += 1
+      const { announcedAt } = found
+      found.announcedAt = undefined
       try {
-        settle(found, await findState(found.name))
+        settle(found, await findState(found.name), announcedAt)
         failures = 0
       } catch (error) {
         failed(error)
         found.readAgain = true
-        await sleep(Math.min(100 * 2 ** failures++, MAX_RETRY_MS), undefined, { ref: false })
+        await sleep(Math.min(retryMs * 2 ** failures++, MAX_RETRY_MS), undefined, { ref: false })
       }
     }
     found.isReading = false
@@ -124,18 +138,21 @@ export function createHub({ findState, now, failed }: HubOptions) {
   }
 
   /** Takes what was read as the truth, also if it is another life of the state. */
-  function settle(found: Watch, state: StateView | undefined): void {
+  function settle(found: Watch, state: StateView | undefined, at?: number): void {
     const before = found.current
     const goesOn =
       !before ||
       (state && (state.version > before.version || (state.version === before.version && sameTime(state, before))))
     if (!goesOn) found.life += 1
     found.current = state
-    tell(found)
+    tell(found, at)
   }
 
+  /** Takes what was announced, unless it is of before. A higher version of an earlier time may be of another life. */
   function advance(found: Watch, state: StateView, at: number): void {
-    if (found.current && state.version <= found.current.version) return
+    const { current } = found
+    if (current && state.version <= current.version) return
+    if (!current || isOlder(state, current)) return void read(found, at)
     found.current = state
     tell(found, at)
   }
@@ -145,7 +162,7 @@ export function createHub({ findState, now, failed }: HubOptions) {
     const version = found.current?.version ?? NONE
     for (const subscriber of found.subscribers.values()) {
       if (subscriber.firstRead !== undefined && subscriber.firstRead > found.reads) continue
-      const isNews = isNewsTo(subscriber, version, found.life)
+      const isNews = isNewsTo(subscriber, found)
       Object.assign(subscriber, { firstRead: undefined, version, life: found.life })
       if (isNews) subscriber.feed.send(message())
     }
@@ -171,12 +188,16 @@ export function createHub({ findState, now, failed }: HubOptions) {
 
 export type Hub = ReturnType<typeof createHub>
 
-/** To a newcomer any version but its own is news, and so is it that the state it knew is gone. */
-function isNewsTo({ firstRead, feed, version: has, life: known }: Subscriber, version: number, life: number): boolean {
-  if (firstRead !== undefined) return version !== (feed.since ?? NONE)
-  return known === life ? version > has : version !== NONE || has !== NONE
+/** To a newcomer anything but what it has is news, and so is it that the state it knew is gone. */
+function isNewsTo({ firstRead, feed, version: has, life: known }: Subscriber, { current, life }: Watch): boolean {
+  const version = current?.version ?? NONE
+  if (firstRead === undefined) return known === life ? version > has : version !== NONE || has !== NONE
+  const { since } = feed
+  if (version !== (since?.version ?? NONE)) return true
+  return since?.updatedAt !== undefined && since.updatedAt !== current?.updatedAt
 }
 
+const isOlder = (a: StateView, b: StateView) => (a.updatedAt ?? '') < (b.updatedAt ?? '')
 const sameTime = (a: StateView, b: StateView) => a.updatedAt === b.updatedAt
 
 function messageOf(name: string, state: StateView | undefined, at?: number): Message {

@@ -4,7 +4,7 @@ import type { LiveMetrics } from '../plugins/metrics.js'
 import { Problem } from '../problems.js'
 import type { RealtimeService } from '../services/realtime.js'
 import { secondsOf } from '../services/ttl.js'
-import type { Broker, LiveEvent } from './broker.js'
+import type { Broker, Listener } from './broker.js'
 import { createHub } from './hub.js'
 import type { Sink } from './outbox.js'
 import { createSession, type Session } from './session.js'
@@ -35,16 +35,21 @@ export function createLive(options: LiveOptions) {
   const failed = (err: unknown) => log.warn({ err }, 'a state could not be read for its subscribers')
   const hub = createHub({ findState: service.findState, now, failed })
   const timer = setInterval(() => void hub.expire(), EXPIRY_MS).unref()
+  const sum = (count: (session: Session) => number) =>
+    [...sessions.values()].reduce((total, session) => total + count(session), 0)
   metrics.collect(() => ({
     connections: sessions.size,
-    subscriptions: [...sessions.values()].reduce((sum, session) => sum + session.size(), 0)
+    subscriptions: sum(session => session.size()),
+    waiting: sum(session => session.waiting())
   }))
 
-  function receive(event: LiveEvent, at: number): void {
-    if (event.kind === 'subscribed') sessions.get(event.connectionId)?.attach(event.name)
-    else if (event.kind === 'unsubscribed') sessions.get(event.connectionId)?.detach(event.name)
-    else if (event.kind === 'disconnected') sessions.get(event.connectionId)?.end(ENDED, 'The connection was ended')
-    else hub.receive(event, at)
+  const left = (err: unknown) => log.warn({ err }, 'a subscription could not be looked up')
+  const receive: Listener['receive'] = (event, at) => {
+    if (!('connectionId' in event)) return hub.receive(event, at)
+    const session = sessions.get(event.connectionId)
+    if (event.kind === 'subscribed') session?.added(event.name).catch(left)
+    else if (event.kind === 'unsubscribed') session?.dropped(event.name).catch(left)
+    else session?.end(ENDED, 'The connection was ended')
   }
   broker.subscribe({ receive, recover: () => void hub.refresh() })
 

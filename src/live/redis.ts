@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import { Redis, type RedisOptions } from 'ioredis'
 import type { RealtimeEvent } from '../services/realtime-events.js'
-import { type Broker, type LiveEvent, localBroker } from './broker.js'
+import { type Broker, type Listener, type LiveEvent, localBroker } from './broker.js'
+import { type Envelope, parseEnvelope } from './envelope.js'
 
 /** Larger values are announced, and read from DynamoDB by the nodes whose sockets want them. */
 const MAX_INLINE = 16 * 1024
 const MAX_RETRY_MS = 2000
-
-interface Envelope {
-  node: string
-  at: number
-  event: LiveEvent
-}
+/** How long Redis may take to say something when it is asked; then it is taken for gone. */
+const SILENCE_MS = 5000
+const PING_MS = 10_000
+/** Events that wait for Redis to come back; of more than that, only it is told that they were. */
+const MAX_UNTOLD = 10_000
 
 export interface RedisBrokerOptions {
   url: string
@@ -23,8 +23,8 @@ export interface RedisBrokerOptions {
 }
 
 /**
- * For several nodes: Redis carries events, and only carries them. What it loses is made good by reading: a node that
- * was cut off reads what its sockets watch, and names the states whose news it could not publish.
+ * For several nodes: Redis carries events, and only carries them. What it loses is made good: a node that was cut off
+ * reads what its sockets watch, and says later what it could not publish.
  */
 export function redisBroker({ url, channel, now, log }: RedisBrokerOptions): Broker {
   const node = randomUUID()
@@ -34,13 +34,14 @@ export function redisBroker({ url, channel, now, log }: RedisBrokerOptions): Bro
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 5000,
+    socketTimeout: SILENCE_MS,
     keepAlive: 10_000,
     retryStrategy: attempt => Math.min(50 * 2 ** attempt, MAX_RETRY_MS)
   }
   const sender = new Redis(url, options)
   const receiver = new Redis(url, options)
-  const listeners: Parameters<Broker['subscribe']>[0][] = []
-  const untold = new Set<string>()
+  const listeners: Listener[] = []
+  const untold = new Map<string, LiveEvent>()
 
   for (const [role, client] of Object.entries({ sender, receiver })) {
     let isDown = false
@@ -53,33 +54,52 @@ export function redisBroker({ url, channel, now, log }: RedisBrokerOptions): Bro
       isDown = false
     })
   }
+  const recover = () => {
+    for (const listener of listeners) listener.recover()
+  }
 
   receiver.on('ready', () => {
-    receiver.subscribe(channel).then(
-      () => {
-        for (const listener of listeners) listener.recover()
-      },
+    receiver.subscribe(channel).then(recover, ({ message }: Error) => {
       // The connection has broken again; the next one does the same.
-      () => receiver.disconnect(true)
-    )
+      if (receiver.status !== 'ready') return
+      log.error({ reason: message }, 'Redis does not let us listen: this node does not hear of the writes of others')
+      setTimeout(() => receiver.disconnect(true), MAX_RETRY_MS).unref()
+    })
   })
   receiver.on('message', (_channel: string, text: string) => {
-    const { node: from, event, at } = parse(text) ?? { node }
-    if (from === node || !event) return
-    for (const listener of listeners) listener.receive(event, at ?? now())
+    const envelope = parseEnvelope(text)
+    if (!envelope || envelope.node === node) return
+    const { event, at } = envelope
+    if (event.kind === 'missed') return recover()
+    for (const listener of listeners) listener.receive(event, at)
   })
+  // One that only listens would not notice that the other side is silent because it is not there.
+  const pings = setInterval(() => receiver.ping().catch(() => {}), PING_MS).unref()
   sender.on('ready', () => {
-    const names = [...untold]
+    const events = [...untold.values()]
     untold.clear()
-    for (const name of names) send({ kind: 'changed', name })
+    for (const event of events) send(event)
   })
 
   function send(event: LiveEvent): void {
     const envelope: Envelope = { node, at: now(), event }
-    sender.publish(channel, JSON.stringify(envelope)).catch(() => {
-      if (event.kind === 'set') untold.add(event.state.name)
-      else if (event.kind === 'deleted' || event.kind === 'changed') untold.add(event.name)
+    sender.publish(channel, JSON.stringify(envelope)).catch(({ message }: Error) => {
+      if (sender.status === 'ready') log.error({ reason: message }, 'Redis refuses news: other nodes do not hear of it')
+      keep(event)
     })
+  }
+
+  /** Keeps what could not be said: of each state, subscription and connection the last. */
+  function keep(event: LiveEvent): void {
+    if (event.kind === 'missed' || untold.size >= MAX_UNTOLD) {
+      untold.clear()
+      untold.set('', { kind: 'missed' })
+    } else if (event.kind === 'disconnected') untold.set(`connection#${event.connectionId}`, event)
+    else if ('connectionId' in event) untold.set(`subscription#${event.connectionId}#${event.name}`, event)
+    else {
+      const name = event.kind === 'set' ? event.state.name : event.name
+      untold.set(`state#${name}`, { kind: 'changed', name })
+    }
   }
 
   return {
@@ -92,6 +112,7 @@ export function redisBroker({ url, channel, now, log }: RedisBrokerOptions): Bro
       listeners.push(listener)
     },
     async close() {
+      clearInterval(pings)
       sender.disconnect()
       receiver.disconnect()
     }
@@ -100,14 +121,4 @@ export function redisBroker({ url, channel, now, log }: RedisBrokerOptions): Bro
 
 function isLarge(event: RealtimeEvent): event is Extract<RealtimeEvent, { kind: 'set' }> {
   return event.kind === 'set' && JSON.stringify(event.state.value).length > MAX_INLINE
-}
-
-/** Others may use the channel, too: what is not ours is nothing. */
-function parse(text: string): Partial<Envelope> | undefined {
-  try {
-    const envelope = JSON.parse(text)
-    return typeof envelope?.event?.kind === 'string' ? envelope : undefined
-  } catch {
-    return undefined
-  }
 }

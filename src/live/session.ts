@@ -2,7 +2,7 @@ import type { LiveMetrics } from '../plugins/metrics.js'
 import { Problem } from '../problems.js'
 import type { RealtimeService } from '../services/realtime.js'
 import { secondsOf } from '../services/ttl.js'
-import type { Feed, Hub } from './hub.js'
+import type { Feed, Hub, Since } from './hub.js'
 import { createOutbox, type Sink } from './outbox.js'
 
 export interface SessionOptions {
@@ -37,11 +37,29 @@ export function createSession(options: SessionOptions) {
   })
   const end = () => secondsOf(now) + ttl
 
-  function attach(name: string, since?: number): void {
-    if (isOver || feeds.has(name) || beginning.has(name)) return
+  function attach(name: string, since?: Since): void {
+    if (isOver) return
     const feed = { name, since, send: outbox.put }
     feeds.set(name, feed)
     hub.watch(feed)
+  }
+
+  /** A subscription may have been begun elsewhere. */
+  async function added(name: string): Promise<void> {
+    if (!feeds.has(name)) await review(name)
+  }
+
+  /** A subscription may have been ended elsewhere. */
+  async function dropped(name: string): Promise<void> {
+    if (!feeds.has(name)) return
+    detach(name)
+    await review(name)
+  }
+
+  /** News from elsewhere may be old: what is stored decides. It gets our ttl, so that it does not outlive us, either. */
+  async function review(name: string): Promise<void> {
+    if (isOver || beginning.has(name) || !(await service.renew(name, connectionId, end()))) return
+    if (!beginning.has(name) && !feeds.has(name)) attach(name)
   }
 
   function detach(name: string): void {
@@ -53,7 +71,7 @@ export function createSession(options: SessionOptions) {
   }
 
   /** Subscribes; a client that is subscribed already begins anew from `since`. `told` comes before any value. */
-  async function subscribe(name: string, since: number | undefined, told: () => void): Promise<void> {
+  async function subscribe(name: string, since: Since | undefined, told: () => void): Promise<void> {
     if (feeds.size + beginning.size >= maxSubscriptions && !feeds.has(name)) {
       throw new Problem('too-many-requests', `A connection has at most ${maxSubscriptions} subscriptions`)
     }
@@ -100,8 +118,8 @@ export function createSession(options: SessionOptions) {
 
   return {
     connectionId,
-    attach,
-    detach,
+    added,
+    dropped,
     subscribe,
     unsubscribe,
     keepAlive,

@@ -12,6 +12,7 @@ export interface LiveRequest {
   name: string
   value?: unknown
   since?: number
+  updatedAt?: string
 }
 
 export interface SocketOptions {
@@ -142,10 +143,11 @@ async function answer(session: Session, data: RawData, allowed: 'yes' | 'no' | '
 }
 
 async function perform(session: Session, request: LiveRequest, service: RealtimeService): Promise<void> {
-  const { type, name, value, since } = request
+  const { type, name, value, since: version, updatedAt } = request
   const id = request.id ?? null
   if (type === 'subscribe') {
     const { connectionId } = session
+    const since = version === undefined ? undefined : { version, updatedAt }
     return session.subscribe(name, since, () => void session.answer({ type: 'ok', id, name, connectionId }))
   }
   if (type === 'unsubscribe') {

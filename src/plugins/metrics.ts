@@ -67,6 +67,12 @@ export function createMetrics() {
 
 export type Metrics = ReturnType<typeof createMetrics>
 
+const gauges = {
+  connections: 'Live connections of this node',
+  subscriptions: 'Live subscriptions of this node',
+  waiting: 'Values that wait for slow subscribers of this node, at most one a subscription'
+}
+
 /** What happens on live connections: sockets and streams of server-sent events. */
 function liveMetrics(register: Registry) {
   const registers = [register]
@@ -83,11 +89,11 @@ function liveMetrics(register: Registry) {
     registers
   })
   /** Adds the gauges, with a way to look at what they show. */
-  const collect = (look: () => { connections: number; subscriptions: number }) => {
-    for (const what of ['connections', 'subscriptions'] as const) {
+  const collect = (look: () => Record<keyof typeof gauges, number>) => {
+    for (const [what, help] of Object.entries(gauges) as [keyof typeof gauges, string][]) {
       new Gauge({
         name: `quintet_live_${what}`,
-        help: `Live ${what} of this node`,
+        help,
         registers,
         collect() {
           this.set(look()[what])

@@ -1,9 +1,37 @@
+import { IncomingMessage } from 'node:http'
 import websocket from '@fastify/websocket'
 import type { FastifyInstance } from 'fastify'
 
 const MEGABYTE = 1024 * 1024
 /** How long a stopping server waits for clients to say goodbye, too. */
 const FAREWELL_MS = 1000
+
+/** The one address where a connection may become a WebSocket. */
+const SOCKET_URL = /^\/v1\/live(\?|$)/
+
+const asked = Symbol('upgrade')
+
+/**
+ * A request that becomes a socket only where it may. Node takes every request with `Upgrade` for one as soon as anyone
+ * listens to upgrades; yet Java's client and `curl --http2` offer `h2c` with each request, and want their answer.
+ */
+export class SocketRequest extends IncomingMessage {
+  declare [asked]: unknown
+
+  set upgrade(value: unknown) {
+    this[asked] = value
+  }
+
+  get upgrade(): boolean {
+    return Boolean(this[asked]) && isForSocket(this)
+  }
+}
+
+function isForSocket({ method, url = '', headers }: IncomingMessage): boolean {
+  // A CONNECT is none of ours, and Node ends it by itself.
+  if (method === 'CONNECT') return true
+  return method === 'GET' && SOCKET_URL.test(url) && headers.upgrade?.toLowerCase() === 'websocket'
+}
 
 /** WebSockets with the limits that bodies have; `close` ends what is live before the server stops. */
 export async function addSockets(app: FastifyInstance, close: () => Promise<void>): Promise<void> {
@@ -25,6 +53,11 @@ export async function addSockets(app: FastifyInstance, close: () => Promise<void
         (error: Error) => done(error)
       )
     }
+  })
+  // A connection that was refused as a socket ends, so nobody should send another request over it.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (request.ws) reply.header('connection', reply.hasHeader('upgrade') ? 'upgrade, close' : 'close')
+    done(null, payload)
   })
 }
 

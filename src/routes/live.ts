@@ -7,7 +7,7 @@ import { type LiveRequest, serveSocket } from '../live/socket.js'
 import { problemOf } from '../plugins/errors.js'
 import type { LiveMetrics } from '../plugins/metrics.js'
 import { assertStorable } from '../plugins/validation.js'
-import { Problem } from '../problems.js'
+import { invalid, Problem } from '../problems.js'
 import { problems } from '../schemas/common.js'
 import * as schema from '../schemas/realtime.js'
 import type { RealtimeService } from '../services/realtime.js'
@@ -16,6 +16,14 @@ import type { Routes } from './reply.js'
 const tags = ['realtime']
 const MAX_HEARTBEAT_MS = 15_000
 const RETRY_MS = 1000
+
+const socketDescription = `The client sends \`LiveRequest\`, each answered in its order with \`LiveOk\` or \`LiveError\`; \`LiveValue\` and \`LiveDeleted\` come by themselves for the states that it has subscribed to.
+
+Versions of a state rise and none comes twice; a slow reader gets the newest value, not each. After a reconnect, subscribe with \`since\`.
+
+A browser, which cannot send \`Authorization\` here, offers the token as a protocol: \`new WebSocket(url, ['quintet', 'bearer.' + token])\`, or \`bearer64.\` and its base64url. Pages of other origins than this server's and \`CORS_ORIGIN\` are refused.
+
+Close codes: 1001 the server stops, 1003 not a text, 1008 too many messages, 1009 over 1 MB, 1013 try later, 4001 the connection was ended or has expired.`
 
 export interface LiveParts {
   realtime: RealtimeService
@@ -33,8 +41,24 @@ export const liveRoutes: Routes<LiveParts> = async (app, { service: { realtime, 
     method: 'GET',
     url: '/live',
     exposeHeadRoute: false,
-    onRequest: async request => assertOrigin(request, config.corsOrigin),
-    schema: { hide: true, querystring: schema.LiveQuery },
+    onRequest: async request => {
+      assertOrigin(request, config.corsOrigin)
+      if (request.ws) assertHandshake(request)
+    },
+    schema: {
+      operationId: 'openSocket',
+      tags,
+      summary: 'Open a WebSocket, over which states are set and arrive',
+      description: socketDescription,
+      querystring: schema.LiveQuery,
+      response: {
+        101: {
+          description: 'From now on both sides send messages, each a JSON text.',
+          content: { 'application/json': { schema: schema.LiveMessage } }
+        },
+        ...problems('forbidden', 'upgrade-required', 'shutting-down')
+      }
+    },
     handler: async () => {
       throw new Problem('upgrade-required', undefined, { headers: { upgrade: 'websocket', connection: 'upgrade' } })
     },
@@ -94,9 +118,11 @@ export const liveRoutes: Routes<LiveParts> = async (app, { service: { realtime, 
         // Before the first event the answer may still be a problem.
         close: () => void (reply.sent && raw.end())
       }
+      const { 'last-event-id': version } = request.headers
+      const since = version === undefined ? undefined : { version }
       const session = await live.open(request.query.userId ?? 'anonymous', sink)
       try {
-        await session.subscribe(request.params.name, request.headers['last-event-id'], () => {
+        await session.subscribe(request.params.name, since, () => {
           reply.hijack()
           raw.writeHead(200, { ...eventHeaders, ...(reply.getHeaders() as Record<string, string>) })
           write(`retry: ${RETRY_MS}\n\n`)
@@ -144,6 +170,28 @@ function assertOrigin({ headers }: FastifyRequest, allowed: readonly string[]): 
   if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return
   if (URL.canParse(origin) && new URL(origin).host === host) return
   throw new Problem('forbidden', 'Pages of this origin may not open a socket here: see CORS_ORIGIN')
+}
+
+const KEY = /^[+/0-9A-Za-z]{22}==$/
+const PROTOCOLS = /^[\w!#$%&'*+.^`|~-]+(\s*,\s*[\w!#$%&'*+.^`|~-]+)*$/
+
+/** What RFC 6455 asks of a request; found later, it would not be answered with a problem. */
+function assertHandshake({ headers }: FastifyRequest): void {
+  const { 'sec-websocket-key': key = '', 'sec-websocket-version': version, 'sec-websocket-protocol': offered } = headers
+  if (version !== '13') {
+    throw new Problem('upgrade-required', 'The WebSocket protocol here is of version 13', {
+      headers: { upgrade: 'websocket', connection: 'upgrade', 'sec-websocket-version': '13' }
+    })
+  }
+  if (!KEY.test(key)) throw invalid('headers/sec-websocket-key', 'must be 16 bytes in base64')
+  if (offered !== undefined && !isListOfOnce(offered)) {
+    throw invalid('headers/sec-websocket-protocol', 'must be a list of protocols, each named once')
+  }
+}
+
+function isListOfOnce(offered: string): boolean {
+  const names = offered.split(/\s*,\s*/)
+  return PROTOCOLS.test(offered) && new Set(names).size === names.length
 }
 
 const page = {

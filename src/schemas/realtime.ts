@@ -117,11 +117,77 @@ export const LastEventId = Type.Object({
   )
 })
 
-/** What a client says on a socket. */
-export const LiveRequest = strict({
-  type: Type.Union(['subscribe', 'unsubscribe', 'get', 'set'].map(type => Type.Literal(type))),
-  id: Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Number()])),
-  name: StateName,
-  value: Type.Optional(Type.Unknown()),
-  since: Type.Optional(Type.Integer({ minimum: 0 }))
+const MessageId = Type.Union([Type.String({ maxLength: 256 }), Type.Number()], {
+  description: 'Any; the answer repeats it.',
+  examples: [1]
 })
+const AnswerId = Type.Union([Type.String(), Type.Number(), Type.Null()], {
+  description: 'The request’s.',
+  examples: [1]
+})
+const Version = Type.Integer({ examples: [7] })
+const UpdatedAt = Type.Optional(Timestamp('When it was written.'))
+const Name = Type.String({ examples: ['lobby/score'] })
+
+/** What a client says on a socket. */
+export const LiveRequest = component(
+  'LiveRequest',
+  strict(
+    {
+      type: Type.Enum(['subscribe', 'unsubscribe', 'get', 'set']),
+      id: Type.Optional(MessageId),
+      name: StateName,
+      value: Type.Optional(Value),
+      since: Type.Optional(
+        Type.Integer({ minimum: 0, description: '`subscribe`: the version that the client has.', examples: [7] })
+      ),
+      updatedAt: Type.Optional(
+        Type.String({ maxLength: 64, description: '`subscribe`: the `updatedAt` of the version that the client has.' })
+      )
+    },
+    { description: 'What a client says on a socket; `set` needs a `value`.' }
+  )
+)
+const LiveOk = component(
+  'LiveOk',
+  Type.Object(
+    {
+      type: Type.Literal('ok'),
+      id: AnswerId,
+      name: Name,
+      connectionId: Type.Optional(Type.String({ description: 'After `subscribe`.' })),
+      value: Type.Optional(Type.Unknown({ description: 'After `get`.' })),
+      version: Type.Optional(Version),
+      updatedAt: UpdatedAt,
+      ttl: Type.Optional(StoredTtl)
+    },
+    { description: 'A request was carried out.' }
+  )
+)
+const LiveError = component(
+  'LiveError',
+  Type.Object(
+    {
+      type: Type.Literal('error'),
+      id: AnswerId,
+      code: Type.String({ examples: ['state-not-found'] }),
+      status: Type.Integer({ examples: [404] }),
+      detail: Type.String(),
+      errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() })))
+    },
+    { description: 'A request was not carried out; the codes are those of the other routes.' }
+  )
+)
+const LiveValue = component(
+  'LiveValue',
+  Type.Object(
+    { type: Type.Literal('value'), name: Name, value: Value, version: Version, updatedAt: UpdatedAt },
+    { description: 'The present value of a state that the client has subscribed to.' }
+  )
+)
+const LiveDeleted = component(
+  'LiveDeleted',
+  Type.Object({ type: Type.Literal('deleted'), name: Name }, { description: 'The state is gone.' })
+)
+/** What is said on a socket, by either side. */
+export const LiveMessage = Type.Union([LiveRequest, LiveOk, LiveError, LiveValue, LiveDeleted])

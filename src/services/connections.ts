@@ -59,8 +59,9 @@ export function connectionActions(
     if (ifMatch === undefined) return []
     const seen = await getConnection(id).catch(nothing)
     assertMatch(ifMatch, seen)
-    return [{ condition: isLive, ...life }, stillAs(seen ?? {}, ['userId', 'connectedAt', 'ttl'])]
+    return [{ condition: isLive, ...life }, sameAs(seen)]
   }
+  const sameAs = (seen: Partial<ConnectionView> = {}) => stillAs(seen, ['userId', 'connectedAt', 'ttl'])
 
   async function connect(
     connectionId: string,
@@ -91,7 +92,7 @@ export function connectionActions(
    * once the connection is gone. After a crash anywhere the next call goes on.
    */
   async function disconnect(connectionId: string, { ifMatch }: Preconditions = {}): Promise<void> {
-    const conditions = ifMatch === undefined ? [] : await demanded(connectionId, { ifMatch })
+    const conditions = ifMatch === undefined ? [] : [await matching(connectionId, ifMatch)]
     // With a condition the connection goes first: if it may not, nothing is ended.
     const ended = ifMatch === undefined ? await endSubscriptions(connectionId) : 0
     const isRemoved = await removeConnection(connectionId, conditions)
@@ -99,6 +100,13 @@ export function connectionActions(
     if (isRemoved) await endSubscriptions(connectionId)
     publish({ kind: 'disconnected', connectionId })
     if (!isRemoved && ended === 0) throw connectionNotFound(connectionId)
+  }
+
+  /** What is not there is 404, whatever If-Match says. */
+  async function matching(connectionId: string, ifMatch: string): Promise<Amendment> {
+    const seen = await getConnection(connectionId)
+    assertMatch(ifMatch, seen)
+    return sameAs(seen)
   }
 
   async function removeConnection(connectionId: string, conditions: Amendment[]): Promise<boolean> {

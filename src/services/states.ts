@@ -131,7 +131,11 @@ export function stateActions(dynamo: Dynamo, { entities: { state } }: RealtimeEn
   }
 
   async function deleteState(name: string, { ifMatch }: Preconditions = {}): Promise<void> {
-    const conditions = await demanded(name, { ifMatch: ifMatch ?? '*' })
+    const conditions = await demanded(name, { ifMatch: ifMatch ?? '*' }).catch(async refused => {
+      // What is not there is 404, whatever If-Match says.
+      await getState(name)
+      throw refused
+    })
     const params = amended(state.delete({ name }).params(), ...conditions)
     const { rejected, before } = await attempt(dynamo, 'DeleteItem', params)
     if (rejected) throw parse(before) ? new Problem('precondition-failed') : stateNotFound(name)

@@ -82,11 +82,10 @@ export function subscriptionActions(dynamo: Dynamo, { entities }: RealtimeEntiti
     return found
   }
 
-  /** The active subscription that If-Match names, and the condition that it is still the same. */
-  async function findMatching(stateName: string, connectionId: string, ifMatch: string) {
-    const seen = await findSubscription(stateName, connectionId)
+  /** The condition that a subscription, which must be the one that If-Match names, is still the same. */
+  function matching(ifMatch: string, seen: SubscriptionView | undefined): Amendment {
     assertMatch(ifMatch, seen)
-    return { seen: seen as SubscriptionView, same: stillAs(seen ?? {}, ['subscribedAt', 'ttl']) }
+    return stillAs(seen ?? {}, ['subscribedAt', 'ttl'])
   }
 
   /** The check that a connection is there. */
@@ -151,7 +150,9 @@ export function subscriptionActions(dynamo: Dynamo, { entities }: RealtimeEntiti
 
   /** The same where the caller says which one is active: one transaction, which holds only if it still is. */
   async function resubscribe(stateName: string, connectionId: string, ttl: number | undefined, ifMatch: string) {
-    const { seen, same } = await findMatching(stateName, connectionId, ifMatch)
+    const found = await findSubscription(stateName, connectionId)
+    const same = matching(ifMatch, found)
+    const seen = found as SubscriptionView
     const key = { stateName, connectionId }
     const cancelled = await transact(dynamo, [
       isConnected(connectionId),
@@ -181,8 +182,8 @@ export function subscriptionActions(dynamo: Dynamo, { entities }: RealtimeEntiti
     reason?: string,
     { ifMatch }: Preconditions = {}
   ): Promise<void> {
-    const demands: Amendment[] =
-      ifMatch === undefined ? [] : [(await findMatching(stateName, connectionId, ifMatch)).same]
+    // What is not there is 404, whatever If-Match says.
+    const demands = ifMatch === undefined ? [] : [matching(ifMatch, await getSubscription(stateName, connectionId))]
     const update = amended(ending(stateName, connectionId, reason), ...demands)
     const { rejected } = await attempt(dynamo, 'UpdateItem', update)
     if (rejected) {

@@ -31,39 +31,67 @@ export async function fanOut(t: Test, counts: { sockets: number; writers: number
   t.comment(`mean lag ${((total('_sum') / total('_count')) * 1000).toFixed(1)} ms over ${total('_count')} messages`)
 }
 
-/** A socket that stops reading: it costs one value on its way, and its neighbours get every value at once. */
+const NAMES = ['big/1', 'big/2', 'big/3']
+
+/**
+ * A socket that stops reading: one value is on its way to it and one waits for each state, however much is written,
+ * and its neighbour gets every value as soon as before.
+ */
 export async function stall(t: Test, counts: { writes: number; bytes: number }): Promise<void> {
   const { app, url, api } = await listen(t)
   const reader = await openSocket(url)
-  await reader.call('subscribe', 'big')
+  for (const name of NAMES) await reader.call('subscribe', name)
+  const versions = new Map<string, number>()
+  /** Writes a value and gives the milliseconds until the reader has it. */
+  const write = async (i: number) => {
+    const name = NAMES[i % NAMES.length] as string
+    const version = (versions.get(name) ?? 0) + 1
+    versions.set(name, version)
+    const value = `${name}@${version}:${'x'.repeat(counts.bytes)}`
+    await api.put(`/v1/states/${encodeURIComponent(name)}`, { value })
+    const written = performance.now()
+    await reader.value(name, version)
+    return performance.now() - written
+  }
+  const waiting = async () => Number(/^quintet_live_waiting (\d+)$/m.exec((await api.get('/metrics')).body)?.[1])
+
+  const before: number[] = []
+  for (let i = 0; i < counts.writes / 4; i++) before.push(await write(i))
   const known = new Set(app.websocketServer.clients)
-  const silent = await openSilent(url, 'big')
-  await until(
-    'both subscriptions',
-    async () => (await api.get('/v1/states/big/subscriptions')).json().items.length === 2
-  )
+  const silent = await openSilent(url, NAMES)
+  const listed = async (name: string) =>
+    (await api.get(`/v1/states/${encodeURIComponent(name)}/subscriptions`)).json().items.length === 2
+  for (const name of NAMES) await until('both subscriptions', () => listed(name))
   const [stalled] = [...app.websocketServer.clients].filter(client => !known.has(client))
   if (!stalled) throw new Error('The silent socket is not there')
 
+  const during: number[] = []
   let held = 0
-  let slowest = 0
-  for (let i = 1; i <= counts.writes; i++) {
-    await api.put('/v1/states/big', { value: `${i}:${'x'.repeat(counts.bytes)}` })
-    const written = Date.now()
-    await reader.value('big', i)
-    slowest = Math.max(slowest, Date.now() - written)
+  let waited = 0
+  for (let i = 0; i < counts.writes; i++) {
+    during.push(await write(i))
     held = Math.max(held, stalled.bufferedAmount)
+    waited = Math.max(waited, await waiting())
   }
-  t.comment(`${held} bytes held for the silent socket at most, the reader waited ${slowest} ms at most`)
+  const median = (times: number[]) => (times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0).toFixed(1)
+  t.comment(`${held} bytes held for the silent socket at most, ${waited} values waiting`)
+  t.comment(
+    `the reader had a value after ${median(before)} ms alone, ${median(during)} ms beside the silent one (medians)`
+  )
   t.ok(held > 0, 'the silent socket did stall')
-  t.ok(held < 2 * counts.bytes, 'one value is held for it, not a backlog')
+  t.ok(held < 2 * counts.bytes, 'one value is on its way to it, not a backlog')
+  t.equal(waited, NAMES.length, 'and one waits for each state')
+
   let text = ''
   silent.on('data', chunk => {
-    text = (text + chunk.toString('latin1')).slice(-counts.bytes - 200)
+    text += chunk.toString('latin1')
   })
   silent.resume()
-  await until('the newest value on the silent socket', () => text.includes(`"version":${counts.writes}`))
-  t.pass('once it reads again, it gets the newest')
+  for (const [name, version] of versions) {
+    await until(`the newest of ${name} on the silent socket`, () => text.includes(`${name}@${version}:`))
+  }
+  t.pass('once it reads again, it gets the newest of each')
+  await until('nothing that waits', async () => (await waiting()) === 0)
   silent.destroy()
   await sleep(50)
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { openSocket, until } from '../live-helpers.js'
+import { openEvents, openSocket, until } from '../live-helpers.js'
 import { freePort, spawnRedis, spawnServer } from '../node-helpers.js'
 
 async function put(url: string, name: string, value: unknown): Promise<number> {
@@ -13,10 +13,13 @@ async function put(url: string, name: string, value: unknown): Promise<number> {
   return ((await response.json()) as { version: number }).version
 }
 
-async function active(url: string, name: string): Promise<number> {
-  const response = await fetch(`${url}/v1/states/${name}/subscriptions?limit=100`)
-  return ((await response.json()) as { items: unknown[] }).items.length
+/** A list of up to 100. */
+async function itemsOf(url: string): Promise<{ ttl?: number }[]> {
+  const response = await fetch(`${url}?limit=100`)
+  return ((await response.json()) as { items: { ttl?: number }[] }).items
 }
+
+const active = async (url: string, name: string) => (await itemsOf(`${url}/v1/states/${name}/subscriptions`)).length
 
 /** Two processes on one engine, with Redis between them, which restarts in the middle. */
 export async function acrossNodes(t: Test, { sockets: count }: { sockets: number }): Promise<void> {
@@ -63,19 +66,77 @@ export async function killed(t: Test, { sockets: count, ttl }: { sockets: number
   const stays = await spawnServer(t, { EMBEDDED_DATA: 'memory', EMBEDDED_PORT: '0' })
   const dies = await spawnServer(t, { DYNAMODB: stays.dynamo as string, LIVE_TTL: String(ttl) })
   const since = await put(dies.url, 'shared', 'before')
-  const sockets = await Promise.all(Array.from({ length: count }, () => openSocket(dies.url)))
-  await Promise.all(sockets.map(socket => socket.call('subscribe', 'shared')))
+  const sockets = await Promise.all(Array.from({ length: count }, () => openSocket(dies.url, '?userId=ann')))
+  const answers = await Promise.all(sockets.map(socket => socket.call('subscribe', 'shared')))
   for (const socket of sockets) await socket.value('shared', since)
+  const list = async (path: string) => (await itemsOf(`${stays.url}/v1/${path}`)).length
   await sleep(ttl * 1000 + 1000)
-  t.equal(await active(stays.url, 'shared'), count, 'a heartbeat keeps them beyond one ttl')
+  t.equal(await list('states/shared/subscriptions'), count, 'a heartbeat keeps them beyond one ttl')
+  t.equal(await list('users/ann/connections'), count, 'and the connections')
+  // Between two heartbeats, so that only what has a ttl from the start is ended by it.
+  const late = await openSocket(dies.url, '?userId=ann')
+  const { connectionId } = await late.call('subscribe', 'other')
+  await fetch(`${dies.url}/v1/states/rest/subscriptions/${connectionId}`, { method: 'PUT' })
+  await until('its ttl', async () => {
+    const items = await itemsOf(`${stays.url}/v1/connections/${connectionId}/subscriptions`)
+    return items.length === 2 && items.every(({ ttl }) => ttl)
+  })
   await dies.kill('SIGKILL')
   const died = Date.now()
   const newest = await put(stays.url, 'shared', 'after')
-  await until('no active subscriptions', async () => (await active(stays.url, 'shared')) === 0)
+  await until('no active subscriptions', async () => (await list('states/shared/subscriptions')) === 0)
+  await until('no connections', async () => (await list('users/ann/connections')) === 0)
   const took = Date.now() - died
-  t.ok(took < (ttl + 2) * 1000, `nothing was active ${took} ms after the kill`)
-  const again = await openSocket(stays.url)
-  await again.call('subscribe', 'shared', { since })
-  t.match(await again.value('shared', newest), { value: 'after' }, 'who comes back gets what is newer')
-  again.close()
+  t.ok(took < (ttl + 5) * 1000, `nothing was active ${took} ms after the kill`)
+  const all = [...answers.map(answer => answer.connectionId), connectionId]
+  const left = await Promise.all(all.map(id => list(`connections/${id}/subscriptions`)))
+  t.ok(
+    left.every(items => items === 0),
+    'nor does any list of a connection show them, that of a subscription over REST included'
+  )
+  const again = await Promise.all(sockets.map(() => openSocket(stays.url)))
+  await Promise.all(again.map(socket => socket.call('subscribe', 'shared', { since })))
+  for (const socket of again) await socket.value('shared', newest)
+  t.ok(
+    again.every(socket => socket.values('shared').length === 1),
+    'whoever comes back gets what is newer, once'
+  )
+  for (const socket of again) socket.close()
+}
+
+/** SIGTERM to a server with sockets: they are told, it exits with 0, and nothing is left active. */
+export async function stopped(t: Test, { sockets: count }: { sockets: number }): Promise<void> {
+  const stays = await spawnServer(t, { EMBEDDED_DATA: 'memory', EMBEDDED_PORT: '0' })
+  const stops = await spawnServer(t, { DYNAMODB: stays.dynamo as string })
+  const sockets = await Promise.all(Array.from({ length: count }, () => openSocket(stops.url)))
+  await Promise.all(sockets.map(socket => socket.call('subscribe', 'shared')))
+  const events = await openEvents(stops.url, 'shared')
+  t.equal(await active(stays.url, 'shared'), count + 1)
+  t.equal(await stops.kill('SIGTERM'), 0, 'it exits with 0')
+  for (const socket of sockets) t.match(await socket.closed, { code: 1001 })
+  await until('the end of the stream', events.isEnded)
+  t.equal(await active(stays.url, 'shared'), 0)
+  t.strictSame(await itemsOf(`${stays.url}/v1/users/anonymous/connections`), [], 'no connection is left')
+}
+
+/** A Redis that hangs, without closing its connections: it is noticed, and once it goes on everyone has the newest. */
+export async function hung(t: Test): Promise<void> {
+  const port = await freePort()
+  const REDIS_URL = `redis://127.0.0.1:${port}`
+  const redis = await spawnRedis(t, port)
+  const one = await spawnServer(t, { EMBEDDED_DATA: 'memory', EMBEDDED_PORT: '0', REDIS_URL })
+  const two = await spawnServer(t, { DYNAMODB: one.dynamo as string, REDIS_URL })
+  const socket = await openSocket(two.url)
+  await socket.call('subscribe', 'shared')
+  await socket.value('shared', await put(one.url, 'shared', 'before'))
+  redis.pause()
+  const started = Date.now()
+  const last = await put(one.url, 'shared', 'while it hangs')
+  await until('a word about it on both', () => [one, two].every(node => /Redis cannot be reached/.test(node.output())))
+  t.comment(`both have noticed after ${Date.now() - started} ms`)
+  redis.resume()
+  t.match(await socket.value('shared', last), { value: 'while it hangs' })
+  await socket.value('shared', await put(one.url, 'shared', 'goes on'))
+  t.pass('and what follows')
+  socket.close()
 }
