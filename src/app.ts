@@ -8,6 +8,7 @@ import type { Database } from './dynamo/database.js'
 import { type Broker, localBroker } from './live/broker.js'
 import { createLive } from './live/live.js'
 import type { RedisBrokerOptions } from './live/redis.js'
+import { isApi } from './plugins/address.js'
 import { type Authenticate, addAuth } from './plugins/auth.js'
 import { addBodies } from './plugins/bodies.js'
 import { addDocs } from './plugins/docs.js'
@@ -189,11 +190,14 @@ async function addGuards(app: FastifyInstance, { corsOrigin, rateLimit: max }: C
   }
   if (max !== undefined) {
     await app.register(import('@fastify/rate-limit'), {
+      global: false,
       max,
       timeWindow: '1 minute',
-      allowList: request => !request.url.startsWith('/v1'),
+      allowList: request => !isApi(request),
       errorResponseBuilder: () => new Problem('too-many-requests')
     })
+    // Not route by route, where it would come after the check of the token and spare whoever guesses.
+    app.addHook('onRequest', app.rateLimit())
   }
 }
 

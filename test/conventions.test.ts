@@ -227,7 +227,15 @@ t.test('the rate is limited if it is said to be', async t => {
   const refused = answers.at(-1)
   t.match(refused?.json(), { status: 429, code: 'too-many-requests' })
   t.match(refused?.headers['retry-after'], /^\d+$/)
+  for (const url of ['/%761/projects/myproj', '/v1/nosuch']) t.equal((await api.get(url)).statusCode, 429, url)
   t.equal((await api.get('/healthz')).statusCode, 200)
+})
+
+t.test('who guesses tokens or addresses is slowed down, too', async t => {
+  const { api } = await start(t, { domains: ['projects'], env: { RATE_LIMIT: '5', ADMIN_TOKEN: 'secret' } })
+  const codes = []
+  for (let i = 0; i < 7; i++) codes.push((await api.as(`guess-${i}`).get('/v1/projects/myproj')).statusCode)
+  t.strictSame(codes, [401, 401, 401, 401, 401, 429, 429])
 })
 
 t.test('CORS is for the listed origins', async t => {
