@@ -28,6 +28,9 @@ export function identifier(description: string, examples: string[]) {
 
 export const Timestamp = (description: string) => Type.String({ description, examples: ['2026-01-31T12:00:00.000Z'] })
 
+/** The query of what takes none. */
+export const NoQuery = strict({})
+
 /** The query of every list. */
 export const PageQuery = {
   limit: Type.Optional(
