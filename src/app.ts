@@ -9,6 +9,7 @@ import { type Broker, localBroker } from './live/broker.js'
 import { createLive } from './live/live.js'
 import type { RedisBrokerOptions } from './live/redis.js'
 import { isApi } from './plugins/address.js'
+import { addAnswers } from './plugins/answers.js'
 import { type Authenticate, addAuth } from './plugins/auth.js'
 import { addBodies } from './plugins/bodies.js'
 import { addBareAnswers, clientErrorHandler, frameworkErrors } from './plugins/broken-http.js'
@@ -96,6 +97,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   await addGuards(app, config)
   addBodies(app)
   addValidation(app)
+  addAnswers(app)
   addEtags(app)
   if (config.metrics) metrics.attach(app)
   await addDocs(app, options.docsPage ?? true)

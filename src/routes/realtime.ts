@@ -15,6 +15,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'getState',
         tags,
         summary: 'Get a state',
+        description: 'The value as it was last written, with its version.',
         params: schema.StateParams,
         response: { 200: schema.State, ...problems('state-not-found') }
       }
@@ -96,6 +97,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'getSubscription',
         tags,
         summary: 'Get an active subscription',
+        description: 'Whether the connection hears of the state, and since when.',
         params: schema.SubscriptionParams,
         response: { 200: schema.Subscription, ...problems('subscription-not-found') }
       }
@@ -158,6 +160,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'getConnection',
         tags,
         summary: 'Get a connection',
+        description: 'A connection whose time has passed is not found.',
         params: schema.ConnectionParams,
         response: { 200: schema.Connection, ...problems('connection-not-found') }
       }
@@ -172,6 +175,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'connect',
         tags,
         summary: 'Connect a client of a user',
+        description: 'Repeated, it renews the connection.',
         params: schema.ConnectionParams,
         headers: IfMatchOrNone,
         body: schema.ConnectionContent,
@@ -212,6 +216,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'listSubscriptionsOfConnection',
         tags,
         summary: 'List the active subscriptions of a connection',
+        description: 'The states that the connection hears of.',
         params: schema.ConnectionParams,
         querystring: strict(PageQuery),
         response: { 200: schema.SubscriptionPage, ...problems('invalid-cursor') }
@@ -228,6 +233,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'listConnectionsOfUser',
         tags,
         summary: 'List the connections of a user',
+        description: 'The connections that are alive, of all the user’s devices.',
         params: schema.UserParams,
         querystring: strict(PageQuery),
         response: { 200: schema.ConnectionPage, ...problems('invalid-cursor') }
@@ -244,6 +250,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'findUsersByEmail',
         tags,
         summary: 'Find the user of an email',
+        description: 'A list of one, or an empty one: an email belongs to one user at most.',
         querystring: schema.EmailQuery,
         response: { 200: schema.UserPage, ...problems('invalid-cursor') }
       }
@@ -258,6 +265,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'getUser',
         tags,
         summary: 'Get a user',
+        description: 'The id and the email.',
         params: schema.UserParams,
         response: { 200: schema.User, ...problems('user-not-found') }
       }
@@ -272,6 +280,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'putUser',
         tags,
         summary: 'Create a user, or change the email',
+        description: 'The email is taken by one user only, whoever asks first.',
         params: schema.UserParams,
         headers: IfMatchOrNone,
         body: schema.UserContent,
@@ -296,6 +305,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'deleteUser',
         tags,
         summary: 'Delete a user; the email is free again',
+        description: 'Connections are not touched by it.',
         params: schema.UserParams,
         headers: IfMatch,
         response: { 204: NoContent, ...problems('user-not-found', 'precondition-failed', 'concurrent-changes') }
