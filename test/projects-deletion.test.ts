@@ -1,5 +1,11 @@
 import t from 'tap'
-import { deleteInFlatMemory, fill, killDuringDeletion, raceCreationAgainstDeletion } from './deletion-rounds.js'
+import {
+  askDuringDeletion,
+  deleteInFlatMemory,
+  fill,
+  killDuringDeletion,
+  raceCreationAgainstDeletion
+} from './deletion-rounds.js'
 import { start } from './helpers.js'
 import { aboutEmbedded } from './outside.js'
 
@@ -29,6 +35,8 @@ t.test('killed anywhere, a deletion is finished by the next call', aboutEmbedded
     t.test(`at request ${atRequest}`, t => killDuringDeletion(t, 300, atRequest))
   }
 })
+
+t.test('while it goes, a name is not free and its token is dead', t => askDuringDeletion(t, 1000))
 
 t.test('memory stays flat, however many children go', aboutEmbedded, t => deleteInFlatMemory(t, 4_000))
 
