@@ -79,3 +79,34 @@ t.test('what DynamoDB leaves unprocessed is tried again', async t => {
   t.ok(withheld > 50, `${withheld} requests were withheld`)
   t.strictSame(await raw.all('projects'), [])
 })
+
+t.test('a batch that fails between two pages ends the deletion before METADATA goes', async t => {
+  const started = await start(t, { domains: ['projects'], env: { DYNAMODB_CLIENT: 'sdk' } })
+  const { api, raw, database } = started
+  await api.post('/v1/projects', { name: 'doomed', repository })
+  const large = (i: number) => ({ pk: 'PROJECT#doomed', sk: `TARGET#t${i}`, type: 'x', properties: 'y'.repeat(8000) })
+  await raw.putAll(
+    'projects',
+    Array.from({ length: 300 }, (_, i) => large(i))
+  )
+  let batches = 0
+  let isBroken = true
+  database.dynamo('projects').client.middlewareStack.add(
+    (next, { commandName }) =>
+      async args => {
+        // The read of the second page takes longer than the failure of a batch of the first.
+        if (commandName === 'QueryCommand') await new Promise(resolve => setTimeout(resolve, 30))
+        if (commandName !== 'BatchWriteItemCommand' || !isBroken) return next(args)
+        batches += 1
+        if (batches !== 2) return next(args)
+        throw Object.assign(new Error('busy'), { name: 'ThrottlingException', $fault: 'client', $metadata: {} })
+      },
+    { step: 'initialize', name: 'broken' }
+  )
+  t.match((await api.delete('/v1/projects/doomed')).json(), { status: 503, code: 'database-unavailable' })
+  t.ok(await raw.get('projects', 'PROJECT#doomed', 'METADATA'), 'what marks the deletion is left')
+  t.match((await api.post('/v1/projects', { name: 'doomed', repository })).json(), { code: 'project-deleting' })
+  isBroken = false
+  t.equal((await api.delete('/v1/projects/doomed')).statusCode, 204)
+  t.strictSame(await raw.all('projects'), [])
+})

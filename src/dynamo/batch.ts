@@ -16,25 +16,32 @@ export async function writeBatches(
   requests: AsyncIterable<WriteRequest>
 ): Promise<number> {
   const running = new Set<Promise<void>>()
+  /** A batch may fail while nobody waits for it, such as during the read of more requests. */
+  const failures: unknown[] = []
   let batch: WriteRequest[] = []
   let count = 0
 
   const start = async () => {
     const work = writeBatch(dynamo, table, batch)
+      .catch(error => void failures.push(error))
+      .finally(() => running.delete(work))
     batch = []
-    const tracked: Promise<void> = work.finally(() => running.delete(tracked))
-    running.add(tracked)
-    // A failure is thrown by the race or the final wait; this keeps it from being called unhandled until then.
-    tracked.catch(() => {})
+    running.add(work)
     if (running.size >= BATCHES_AT_ONCE) await Promise.race(running)
+    if (failures.length) throw failures[0]
   }
 
-  for await (const request of requests) {
-    count += 1
-    if (batch.push(request) === BATCH_SIZE) await start()
+  try {
+    for await (const request of requests) {
+      count += 1
+      if (batch.push(request) === BATCH_SIZE) await start()
+    }
+    if (batch.length) await start()
+  } finally {
+    // Whatever the outcome, nothing goes on behind the caller's back.
+    await Promise.all(running)
   }
-  if (batch.length) await start()
-  await Promise.all(running)
+  if (failures.length) throw failures[0]
   return count
 }
 
