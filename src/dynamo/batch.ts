@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Problem } from '../problems.js'
 import type { Dynamo } from './client.js'
+import { createPool } from './pool.js'
 import type { Item } from './values.js'
 
 const BATCH_SIZE = 25
@@ -15,22 +16,14 @@ export async function writeBatches(
   table: string,
   requests: AsyncIterable<WriteRequest>
 ): Promise<number> {
-  const running = new Set<Promise<void>>()
-  /** A batch may fail while nobody waits for it, such as during the read of more requests. */
-  const failures: unknown[] = []
+  const pool = createPool(BATCHES_AT_ONCE)
   let batch: WriteRequest[] = []
   let count = 0
-
-  const start = async () => {
+  const start = () => {
     const work = writeBatch(dynamo, table, batch)
-      .catch(error => void failures.push(error))
-      .finally(() => running.delete(work))
     batch = []
-    running.add(work)
-    if (running.size >= BATCHES_AT_ONCE) await Promise.race(running)
-    if (failures.length) throw failures[0]
+    return pool.add(work)
   }
-
   try {
     for await (const request of requests) {
       count += 1
@@ -39,9 +32,8 @@ export async function writeBatches(
     if (batch.length) await start()
   } finally {
     // Whatever the outcome, nothing goes on behind the caller's back.
-    await Promise.all(running)
+    await pool.finish()
   }
-  if (failures.length) throw failures[0]
   return count
 }
 
