@@ -170,7 +170,18 @@ t.test('what JSON can say and DynamoDB cannot store', async t => {
   for (const value of ['1e125', '-0.1', '9007199254740993', '"\\ud83d\\udca5"', '""', 'null', '[]', '{}']) {
     t.ok((await put(`{"type":"x","properties":{"v":${value}}}`)).statusCode < 300, value)
   }
-  t.match((await put('{"type":"x","properties":{"__proto__":{"a":1}}}')).json(), { status: 400 })
+  for (const properties of ['{"__proto__":{"a":1}}', '{"a":[{"__proto__":null}]}', '{"\\u005f_proto__":1}']) {
+    const refused = (await put(`{"type":"x","properties":${properties}}`)).json()
+    t.match(refused, { status: 400, code: 'invalid-request', detail: /__proto__/ }, properties)
+  }
+  t.match((await put('{"type":"x","properties":{},"__proto__":{"a":1}}')).json(), { status: 400 })
+  const names = { constructor: { prototype: { x: 1 } }, toString: null, hasOwnProperty: [], '': { prototype: 1 } }
+  const kept = await put(JSON.stringify({ type: 'x', properties: names }))
+  t.equal(JSON.stringify(kept.json().properties), JSON.stringify(names), 'other names are names')
+  const patched = await api.patch('/v1/projects/myproj/targets/prod', { type: 'y', properties: { valueOf: { y: 1 } } })
+  t.equal(JSON.stringify(patched.json().properties), JSON.stringify({ ...names, valueOf: { y: 1 } }))
+  t.equal((await api.get('/v1/projects/myproj/targets/prod')).body, patched.body)
+  t.equal(({} as { y?: number }).y, undefined, 'and nobody’s prototype has changed')
   t.match((await put('{"type":"x"')).json(), { status: 400, code: 'invalid-json' })
   const big = (bytes: number) => JSON.stringify({ type: 'x', properties: { v: 'é'.repeat(bytes / 2) } })
   t.match((await put(big(409_600))).json(), { status: 413, code: 'item-too-large' })

@@ -6,7 +6,8 @@ const TYPES = ['application/json', 'application/merge-patch+json']
 
 /** JSON is the only body; none at all is an empty one, so that each missing field is named. */
 export function addBodies(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'error')
+  // Names of prototypes are data like any other; `__proto__`, which is not, is refused with all that cannot be stored.
+  const parse = app.getDefaultJsonParser('ignore', 'ignore')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(TYPES, { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)

@@ -101,7 +101,7 @@ export function assertStorable(body: object): void {
   }
 }
 
-/** The parser of bodies refuses this name, too; a socket's messages do not come through it. */
+/** Copied member by member, it would become the copy's prototype. */
 function assertName(name: string): void {
   if (name === '__proto__') throw new Problem('invalid-request', 'The body holds the name __proto__')
   assertText(name)
