@@ -235,35 +235,6 @@ t.test('throttling and lost connections are 503 with Retry-After', async t => {
   }
 })
 
-t.test('a table that vanishes is 503 for callers and named by /readyz', async t => {
-  let now = Date.now()
-  const { api, database, config } = await start(t, { domains: ['projects', 'layers'], now: () => now })
-  t.strictSame((await api.get('/readyz')).json(), { status: 'ready', differences: [] })
-  const { DeleteTableCommand } = await import('@aws-sdk/client-dynamodb')
-  await database.dynamo('projects').client.send(new DeleteTableCommand({ TableName: config.tables.projects }))
-  now += 2000
-  const res = await api.get('/readyz')
-  t.equal(res.statusCode, 503)
-  t.strictSame(res.json(), { status: 'unready', differences: [`table ${config.tables.projects} does not exist`] })
-  const call = await api.get('/v1/projects/myproj')
-  t.match(call.json(), { status: 503, code: 'database-unavailable' })
-  t.notMatch(call.body, 'cello')
-})
-
-t.test('metrics tell of requests and of DynamoDB', async t => {
-  const { api, config } = await begin(t)
-  const table = config.tables.projects
-  await api.get('/v1/projects/myproj')
-  await api.get('/v1/projects/nosuch1')
-  const { body } = await api.get('/metrics')
-  t.match(body, 'quintet_http_request_duration_seconds_count{method="GET",route="/v1/projects/:name",status="404"} 1')
-  t.match(body, `quintet_dynamodb_requests_total{operation="GetItem",table="${table}",outcome="ok"} 2`)
-  t.match(body, `quintet_dynamodb_consumed_capacity_units_total{operation="PutItem",table="${table}"} 1`)
-  t.match(body, /quintet_event_loop_lag_seconds/)
-  const off = await start(t, { domains: ['projects'], env: { METRICS: 'off' } })
-  t.equal((await off.api.get('/metrics')).statusCode, 404)
-})
-
 t.test('two apps in one process do not see each other', async t => {
   const [one, two] = [await begin(t), await start(t, { domains: ['projects'] })]
   t.equal((await one.api.get('/v1/projects/myproj')).statusCode, 200)
