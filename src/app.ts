@@ -8,13 +8,16 @@ import type { Database } from './dynamo/database.js'
 import { type Broker, localBroker } from './live/broker.js'
 import { createLive } from './live/live.js'
 import type { RedisBrokerOptions } from './live/redis.js'
+import { isApi } from './plugins/address.js'
+import { addAnswers } from './plugins/answers.js'
 import { type Authenticate, addAuth } from './plugins/auth.js'
 import { addBodies } from './plugins/bodies.js'
+import { addBareAnswers, clientErrorHandler, frameworkErrors } from './plugins/broken-http.js'
 import { addDocs } from './plugins/docs.js'
-import { addErrors, addMethodNotAllowed, clientErrorHandler, frameworkErrors } from './plugins/errors.js'
+import { addErrors, addMethodNotAllowed } from './plugins/errors.js'
 import { addEtags } from './plugins/etag.js'
 import { addHealth } from './plugins/health.js'
-import { addAbortLog, RequestLog } from './plugins/logging.js'
+import { addAbortLog, RequestLog, safeLogger } from './plugins/logging.js'
 import type { Metrics } from './plugins/metrics.js'
 import { addSockets, SocketRequest } from './plugins/sockets.js'
 import { addValidation } from './plugins/validation.js'
@@ -63,9 +66,9 @@ const csp = {
 /** Everything wired, nothing started. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   const { config, database, metrics, now = Date.now, random = randomBytes } = options
+  const headers = await securityHeaders()
   const app = Fastify({
-    http: { IncomingMessage: SocketRequest },
-    logger: options.logger ?? false,
+    logger: safeLogger(options.logger, config.adminToken),
     logController: new RequestLog(),
     bodyLimit: MEGABYTE,
     requestTimeout: 30_000,
@@ -75,20 +78,26 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
     requestIdHeader: false,
     genReqId: requestId,
     routerOptions: { maxParamLength: 8192 },
-    frameworkErrors,
+    http: { IncomingMessage: SocketRequest, requireHostHeader: false },
+    frameworkErrors: frameworkErrors(headers, (request, reply) => {
+      request.log.info({ req: request, res: reply }, 'request completed')
+      metrics.answered(request, reply)
+    }),
     clientErrorHandler
   })
   const routes = collectRoutes(app)
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
+    reply.headers(headers).header('x-request-id', request.id)
     done()
   })
   endConnectionsOnClose(app)
   addAbortLog(app)
+  addBareAnswers(app)
   addErrors(app)
   await addGuards(app, config)
   addBodies(app)
   addValidation(app)
+  addAnswers(app)
   addEtags(app)
   if (config.metrics) metrics.attach(app)
   await addDocs(app, options.stays ?? true)
@@ -187,11 +196,6 @@ function requestId(request: IncomingMessage): string {
 }
 
 async function addGuards(app: FastifyInstance, { corsOrigin, rateLimit: max }: Config): Promise<void> {
-  const headers = await securityHeaders()
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(headers)
-    done()
-  })
   if (corsOrigin.length > 0) {
     await app.register(import('@fastify/cors'), {
       origin: corsOrigin.includes('*') ? '*' : [...corsOrigin],
@@ -201,11 +205,14 @@ async function addGuards(app: FastifyInstance, { corsOrigin, rateLimit: max }: C
   }
   if (max !== undefined) {
     await app.register(import('@fastify/rate-limit'), {
+      global: false,
       max,
       timeWindow: '1 minute',
-      allowList: request => !request.url.startsWith('/v1'),
+      allowList: request => !isApi(request),
       errorResponseBuilder: () => new Problem('too-many-requests')
     })
+    // Not route by route, where it would come after the check of the token and spare whoever guesses.
+    app.addHook('onRequest', app.rateLimit())
   }
 }
 
@@ -225,7 +232,7 @@ async function securityHeaders(): Promise<Record<string, string>> {
 function collectRoutes(app: FastifyInstance): Map<string, Set<string>> {
   const routes = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
-    if (!/^\/(v1|healthz|readyz)/.test(url)) return
+    if (/^\/docs\/|\*/.test(url)) return
     const methods = routes.get(url) ?? new Set()
     for (const one of [method].flat()) methods.add(one)
     routes.set(url, methods)

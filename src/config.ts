@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { type Domain, domains, type TableNames, tables } from './dynamo/tables.js'
 import { urlProblem } from './postgres/url.js'
 import type { TenantSettings } from './services/tenants.js'
@@ -66,7 +67,8 @@ const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const STATE_MACHINES = ['PROVISION_STATE_MACHINE_ARN', 'UPDATE_STATE_MACHINE_ARN', 'DELETE_STATE_MACHINE_ARN'] as const
 const STATE_MACHINE_ARN = /^arn:aws[\w-]*:states:[\w-]+:\d{12}:stateMachine:[^\s:]{1,80}$/
 const VERSION = /^(0|[1-9]\d{0,8})(\.(0|[1-9]\d{0,8})){2}$/
-const LOOPBACK = /^(127(\.\d{1,3}){3}|::1|localhost)$/
+const HOST_NAME = /^(?=.*[a-z])[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i
+const LOOPBACK = /^(127(\.\d+){3}|::1|localhost)$/i
 
 /** Reads variables and collects what is wrong with them, so that all of it is said at once. */
 function reader(env: Env) {
@@ -79,8 +81,8 @@ function reader(env: Env) {
     integer(name: string, min: number, max: number): number | undefined {
       const value = text(name)
       if (value === undefined) return undefined
-      const number = Number(value)
-      if (Number.isInteger(number) && number >= min && number <= max) return number
+      const number = /^\d+$/.test(value) ? Number(value) : Number.NaN
+      if (number >= min && number <= max) return number
       lines.push(`${name} must be a whole number from ${min} to ${max}, not "${value}"`)
       return undefined
     },
@@ -124,7 +126,7 @@ export function readConfig(env: Env, purpose: 'serve' | 'tables' = 'serve'): Con
   const dynamodb = readDynamodb(read)
   const chosen = readDomains(read)
   const config: Config = {
-    host: read.text('HOST') ?? '127.0.0.1',
+    host: readHost(read),
     port: read.integer('PORT', 0, 65535) ?? 3000,
     logLevel: read.oneOf('LOG_LEVEL', LEVELS) ?? 'info',
     dynamodb,
@@ -162,6 +164,9 @@ export function readConfig(env: Env, purpose: 'serve' | 'tables' = 'serve'): Con
   if (!config.adminToken && !LOOPBACK.test(config.host)) {
     read.refuse('ADMIN_TOKEN', `must be set to listen on ${config.host}: without it the API is open to everyone`)
   }
+  if (config.port !== 0 && dynamodb.kind === 'embedded' && dynamodb.port === config.port) {
+    read.refuse('EMBEDDED_PORT', `must not be ${config.port}, which is PORT: the API is there`)
+  }
   if (config.projects.assumeRoleArn && config.dynamodb.kind === 'embedded') {
     read.refuse('CELLO_DYNAMODB_ASSUME_ROLE_ARN', 'is not for DYNAMODB=embedded, which has no roles')
   }
@@ -170,6 +175,13 @@ export function readConfig(env: Env, purpose: 'serve' | 'tables' = 'serve'): Con
   }
   if (read.lines.length) throw new InvalidConfig(read.lines)
   return Object.freeze(config)
+}
+
+function readHost(read: Reader): string {
+  const host = read.text('HOST') ?? '127.0.0.1'
+  if (isIP(host) || HOST_NAME.test(host)) return host
+  read.refuse('HOST', `must be an IP address or the name of a host, not "${host}"`)
+  return '127.0.0.1'
 }
 
 function readDynamodb(read: Reader): Config['dynamodb'] {
@@ -183,6 +195,8 @@ function readDynamodb(read: Reader): Config['dynamodb'] {
   if (data !== undefined) read.refuse('EMBEDDED_DATA', `is only for DYNAMODB=embedded, not for "${value}"`)
   if (value === 'aws') return { kind: 'aws' }
   if (/^https?:\/\/[^\s/]+/.test(value) && URL.canParse(value)) {
+    // It is shown at start, and DynamoDB's requests are signed.
+    if (new URL(value).username || new URL(value).password) read.refuse('DYNAMODB', 'must hold no user or password')
     return { kind: 'endpoint', url: value, anonymous: !hasCredentials(read) }
   }
   read.refuse('DYNAMODB', `must be embedded, aws or an endpoint URL, not "${value}"`)
@@ -192,7 +206,6 @@ function readDynamodb(read: Reader): Config['dynamodb'] {
 const hasCredentials = (read: Reader) =>
   ['AWS_ACCESS_KEY_ID', 'AWS_PROFILE', 'AWS_WEB_IDENTITY_TOKEN_FILE'].some(read.text)
 
-/** Away from the embedded engine nothing is guessed: neither a version, nor a provisioner that only pretends. */
 /** Away from the laptop the version must be said; on AWS the workflows too, since no local provisioner stands in there. */
 function readTenants(read: Reader, kind: Config['dynamodb']['kind']): TenantSettings {
   const version = read.matching('TENANT_STACK_VERSION', VERSION, 'major.minor.patch')
@@ -227,6 +240,7 @@ function readDomains(read: Reader): readonly Domain[] {
   const chosen = read.list('DOMAINS')
   if (!chosen) return domains
   const unknown = chosen.filter(name => !domains.includes(name as Domain))
+  if (chosen.length === 0) read.refuse('DOMAINS', `must name at least one of ${domains.join(', ')}`)
   if (unknown.length) read.refuse('DOMAINS', `must be out of ${domains.join(', ')}, not "${unknown.join(', ')}"`)
   return domains.filter(name => chosen.includes(name))
 }

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import t from 'tap'
 import { callers, start } from './helpers.js'
 
@@ -123,6 +124,43 @@ t.test('a path that decodes to another project does not deceive the guard', asyn
   ]) {
     t.equal((await own.get(url)).statusCode, url.includes('//') ? 403 : 404, url)
   }
+})
+
+/** The answer's status to a request written out, since clients tidy addresses up before they send them. */
+async function statusOf(origin: string, method: string, address: string, token?: string): Promise<number> {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+  const bearer = token ? `authorization: Bearer ${token}\r\n` : ''
+  socket.write(`${method} ${address} HTTP/1.1\r\nhost: x\r\n${bearer}content-length: 0\r\nconnection: close\r\n\r\n`)
+  let answer = ''
+  for await (const chunk of socket) answer += chunk
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1])
+}
+
+t.test('however an address is written, the guard stands before the route', async t => {
+  const { app } = await start(t, { domains: ['projects'], env: { ADMIN_TOKEN: ADMIN } })
+  const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+  const admin = callers(app).as(ADMIN)
+  for (const name of ['mine1', 'other1']) await admin.post('/v1/projects', { name, repository })
+  const { token } = (await admin.post('/v1/projects/mine1/tokens', {})).json()
+  const spellings = (path: string) => [
+    ...['/v1', '/%761', '/v%31', '/%76%31', 'http://x/v1', 'https://x.example:1/v1', 'http://x/%761'].map(
+      v1 => v1 + path
+    ),
+    `/v1${path.replace('projects', '%70rojects')}`
+  ]
+  for (const address of spellings('/projects/mine1')) {
+    for (const method of ['GET', 'HEAD', 'DELETE', 'PUT', 'OPTIONS']) {
+      t.equal(await statusOf(origin, method, address), 401, `${method} ${address}`)
+    }
+    t.equal(await statusOf(origin, 'GET', address, token), 200, `${address} with its own token`)
+    t.equal(await statusOf(origin, 'DELETE', address, token), 403, `${address} with its own token`)
+  }
+  for (const address of spellings('/projects/other1'))
+    t.equal(await statusOf(origin, 'GET', address, token), 404, address)
+  for (const address of ['//v1/projects/mine1', '/./v1/projects/mine1', '/V1/projects/mine1', '/v1%2fprojects/mine1']) {
+    t.ok([401, 404].includes(await statusOf(origin, 'GET', address)), address)
+  }
+  t.equal((await admin.get('/v1/projects/mine1')).statusCode, 200, 'nothing was deleted')
 })
 
 t.test('without an admin token everything is open', async t => {

@@ -31,9 +31,30 @@ t.test('nothing needs to be set', async t => {
 })
 
 t.test('a wrong value is refused with a line that names its variable', async t => {
-  const wrong: [Record<string, string>, RegExp][] = [
+  const wrong: [object, RegExp][] = [
     [{ PORT: 'x' }, /^PORT must be a whole number from 0 to 65535, not "x"$/],
-    [{ PORT: '70000' }, /^PORT /],
+    ...['70000', '-1', '1.5', '0x10', '1e3', '3000x', '٣'].map(PORT => [{ PORT }, /^PORT must be/] as [object, RegExp]),
+    ...['not a host', '127.0.0.999', '[::1]', 'http://x', '0.0.0.0:80', '-x', '127.1', '1.2.3'].map(
+      HOST => [{ HOST }, /^HOST must be an IP address or the name of a host, not/] as [object, RegExp]
+    ),
+    [{ HOST: '::' }, /^ADMIN_TOKEN must be set to listen on ::/],
+    [{ HOST: 'example.com' }, /^ADMIN_TOKEN must be set to listen on example\.com/],
+    [{ HOST: '127.0.0.1.example.com' }, /^ADMIN_TOKEN must be set to listen on/],
+    [{ HOST: 'localhost.example.com' }, /^ADMIN_TOKEN must be set to listen on/],
+    [{ DOMAINS: ',' }, /^DOMAINS must name at least one of/],
+    [{ EMBEDDED_PORT: 'x' }, /^EMBEDDED_PORT must be/],
+    [{ EMBEDDED_PORT: '3000' }, /^EMBEDDED_PORT must not be 3000, which is PORT/],
+    [{ DYNAMODB: 'http://me:secret@localhost:8000', DOMAINS: 'projects' }, /^DYNAMODB must hold no user or password$/],
+    [{ CURSOR_KEY: 'a b' }, /^CURSOR_KEY may hold visible ASCII characters only$/],
+    [{ LAYERS_TABLE: 'ab' }, /^LAYERS_TABLE must be a DynamoDB table name/],
+    [{ REALTIME_TABLE: 'a/b' }, /^REALTIME_TABLE must be/],
+    [{ TENANTS_TABLE: 'x'.repeat(256) }, /^TENANTS_TABLE must be/],
+    [{ ALIAS_TABLE: 'é12' }, /^ALIAS_TABLE must be/],
+    [{ DEPLOYMENT_TABLE: 'a b c' }, /^DEPLOYMENT_TABLE must be/],
+    [{ PROJECTS_STORE: 'pg' }, /^PROJECTS_STORE must be one of/],
+    [{ LAYER_EXPIRY_DAYS: 'x' }, /^LAYER_EXPIRY_DAYS must be/],
+    [{ LIVE_TTL: '1' }, /^LIVE_TTL must be/],
+    [{ REDIS_URL: 'http://x' }, /^REDIS_URL must be/],
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of /],
     [{ DYNAMODB: 'local' }, /^DYNAMODB must be embedded, aws or an endpoint URL, not "local"$/],
     [{ DYNAMODB_CLIENT: 'slow' }, /^DYNAMODB_CLIENT must be one of fast, sdk/],
@@ -56,10 +77,13 @@ t.test('a wrong value is refused with a line that names its variable', async t =
     ]
   ]
   for (const [env, line] of wrong) {
-    const lines = refused(env)
+    const lines = refused(env as Record<string, string>)
     t.equal(lines.length, 1, JSON.stringify(env))
     t.match(lines[0], line)
   }
   t.equal(refused({ PORT: 'x', LOG_LEVEL: 'loud', HOST: '0.0.0.0' }).length, 3, 'all of them at once')
   t.strictSame(refused({ HOST: '0.0.0.0', ADMIN_TOKEN: 'secret' }), [])
+  for (const HOST of ['127.0.0.1', '127.9.9.9', '::1', 'localhost', 'LOCALHOST'])
+    t.strictSame(refused({ HOST }), [], HOST)
+  t.strictSame(refused({ PORT: '0', EMBEDDED_PORT: '0' }), [])
 })

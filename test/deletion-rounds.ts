@@ -70,6 +70,34 @@ async function inFolder<T>(t: Test, env: Record<string, string>, action: (starte
   return result
 }
 
+/** While a project goes, its name cannot be taken and its token opens nothing; once it can, nothing of the old is left. */
+export async function askDuringDeletion(t: TapTest, children: number): Promise<void> {
+  const started = await start(t, { domains: ['projects'] })
+  const { api, raw } = started
+  await api.post('/v1/projects', { name: 'doomed', repository })
+  const { token } = (await api.post('/v1/projects/doomed/tokens', {})).json()
+  await fill(started, 'doomed', children)
+  const seen = { active: 0, dead: 0, 'project-exists': 0, 'project-deleting': 0, taken: 0 }
+  const ask = async () => {
+    while (seen.taken === 0) {
+      const { active } = (await api.post('/v1/projects/doomed/tokens/introspect', { token })).json()
+      if (active && seen.dead > 0) t.fail('a dead token came to life')
+      seen[active ? 'active' : 'dead'] += 1
+      const taken = await api.post('/v1/projects', { name: 'doomed', repository })
+      const outcome = taken.statusCode === 201 ? 'taken' : (taken.json().code as 'project-exists')
+      if (outcome === 'project-exists' && seen['project-deleting'] > 0) t.fail('the project came back')
+      seen[outcome] += 1
+    }
+  }
+  const asking = ask()
+  await new Promise(resolve => setTimeout(resolve, 5))
+  t.equal((await api.delete('/v1/projects/doomed')).statusCode, 204)
+  await asking
+  const left = await raw.query('projects', 'PROJECT#doomed')
+  t.strictSame(left, [{ pk: 'PROJECT#doomed', sk: 'METADATA', repository }], 'what took the name is all there is')
+  t.ok(seen['project-deleting'] > 0 && seen.dead > 0, JSON.stringify(seen))
+}
+
 /** Children with long keys, so that to hold all keys is much; and with content, so that a page has few of them. */
 const LONG = 'x'.repeat(900)
 const CONTENT = 'y'.repeat(8_000)

@@ -1,21 +1,6 @@
 import t from 'tap'
-import { parse } from 'yaml'
 import { noBrowser, openPage } from './browser.js'
 import { start } from './helpers.js'
-
-t.test('the document is served as it is in the repository', async t => {
-  const { api } = await start(t)
-  const json = (await api.get('/openapi.json')).json()
-  const yaml = await api.get('/openapi.yaml')
-  t.match(yaml.headers['content-type'], 'application/yaml')
-  t.strictSame(parse(yaml.body), json)
-  t.equal(json.openapi, '3.1.0')
-  for (const [path, methods] of Object.entries(json.paths as Record<string, Record<string, Record<string, unknown>>>)) {
-    for (const [method, operation] of Object.entries(methods)) {
-      t.ok(operation.operationId && operation.summary && (operation.tags as string[]).length, `${method} ${path}`)
-    }
-  }
-})
 
 t.test('Swagger UI works in a browser, under the CSP and offline', { skip: noBrowser }, async t => {
   const { app } = await start(t, { env: { ADMIN_TOKEN: 'secret' } })
@@ -27,10 +12,20 @@ t.test('Swagger UI works in a browser, under the CSP and offline', { skip: noBro
   await page.fill('.auth-container input', 'secret')
   await page.click('.auth-btn-wrapper button.authorize')
   await page.click('.btn-done')
-  const operation = '#operations-projects-createProject'
-  await page.click(`${operation} .opblock-summary-control`)
-  await page.click(`${operation} button.execute`)
-  const status = page.locator(`${operation} .live-responses-table tbody .response-col_status`).first()
-  t.match(await status.textContent(), '201', 'the example can be sent as it is')
+  const tries = {
+    'projects-createProject': '201',
+    'projects-putTarget': '201',
+    'realtime-setState': '201',
+    'layers-insertLayer': '201',
+    'hosting-createDeployment': '201',
+    'tenants-getQueue': '202'
+  }
+  for (const [name, expected] of Object.entries(tries)) {
+    const operation = `#operations-${name}`
+    await page.click(`${operation} .opblock-summary-control`)
+    await page.click(`${operation} button.execute`)
+    const status = page.locator(`${operation} .live-responses-table tbody .response-col_status`).first()
+    t.match(await status.textContent(), expected, `${name}: the example can be sent as it is`)
+  }
   t.strictSame(complaints, [])
 })

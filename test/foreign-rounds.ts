@@ -5,7 +5,7 @@ import type { InjectOptions } from 'fastify'
 import type { Test as TapTest } from 'tap'
 import { type Domain, keyNames, type TableId, tables } from '../src/dynamo/tables.js'
 import { hashSecret, presentToken } from '../src/services/tokens.js'
-import { type Document, operationsOf, requestTo, shapesOf } from './fuzz-rounds.js'
+import { requestTo, shapesOf } from './fuzz-rounds.js'
 import { type Started, start } from './helpers.js'
 import { type ItemCase, NOW } from './items/case.js'
 import { hostingItems } from './items/hosting.js'
@@ -13,6 +13,7 @@ import { layerItems } from './items/layers.js'
 import { projectItems } from './items/projects.js'
 import { realtimeItems } from './items/realtime.js'
 import { tenantItems } from './items/tenants.js'
+import { type Document, operationsOf } from './openapi-document.js'
 
 /** Items with documented keys whose attributes are missing or of any type, and every route of their domain on them. */
 

@@ -3,33 +3,9 @@ import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import type { Test as TapTest } from 'tap'
 import { start } from './helpers.js'
+import { type Document, documentOf, type Operation, operationsOf, type Schema } from './openapi-document.js'
 
 /** Requests made from the OpenAPI document, right, nearly right and wrong; whatever comes, the answer is documented. */
-
-interface Schema {
-  $ref?: string
-  type?: string | string[]
-  properties?: Record<string, Schema>
-  required?: string[]
-  items?: Schema
-  anyOf?: Schema[]
-  enum?: unknown[]
-  const?: unknown
-  examples?: unknown[]
-  minimum?: number
-  maximum?: number
-}
-
-export interface Operation {
-  parameters?: { name: string; in: string; schema: Schema }[]
-  requestBody?: { content: Record<string, { schema: Schema }> }
-  responses: Record<string, { content?: Record<string, { schema: Schema }> }>
-}
-
-export interface Document {
-  paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema> }
-}
 
 /** What requests are made from: the document, and values to take for members and parameters of some names. */
 export interface Source extends Document {
@@ -94,10 +70,14 @@ function rightValue(source: Source, schema: Schema): fc.Arbitrary<unknown> {
 const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
 const encoded = (value: unknown) => encodeURIComponent(text(value).toWellFormed()) || '%20'
 
+/** Parameters with the ids of the examples in bodies, so that requests meet what others made. */
+const withExample = ({ schema, example }: { schema: Schema; example?: unknown }): Schema =>
+  example === undefined ? schema : { ...schema, examples: [example, example, example, ...(schema.examples ?? [])] }
+
 /** One request to an operation. */
 export function requestTo(source: Source, path: string, method: string, operation: Operation) {
   const parameters = (operation.parameters ?? []).map(p =>
-    fc.tuple(fc.constant(p), anyValue(source, p.schema, p.name), fc.boolean())
+    fc.tuple(fc.constant(p), anyValue(source, withExample(p), p.name), fc.boolean())
   )
   const schema = operation.requestBody?.content['application/json']?.schema
   const body = schema ? fc.option(anyValue(source, schema), { freq: 20, nil: undefined }) : fc.constant(undefined)
@@ -116,19 +96,6 @@ export function requestTo(source: Source, path: string, method: string, operatio
   })
 }
 
-/** Every operation below /v1 that answers at once. */
-export function operationsOf(document: Document) {
-  return Object.entries(document.paths)
-    .filter(([path]) => path.startsWith('/v1'))
-    .flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation }))
-    )
-    .filter(({ operation }) => {
-      const success = Object.entries(operation.responses).find(([status]) => status.startsWith('2'))?.[1]
-      return success && !success.content?.['text/event-stream']
-    })
-}
-
 /** Checks answers against the document. */
 export function shapesOf(document: Document) {
   const ajv = new Ajv({ strict: false, validateFormats: false })
@@ -140,8 +107,7 @@ export function shapesOf(document: Document) {
 /** Sends `runs` requests to each operation below /v1, and checks each answer against the document. */
 export async function fuzz(t: TapTest, runs: number, seed: number): Promise<void> {
   const { app } = await start(t)
-  await app.ready()
-  const document = app.swagger() as unknown as Document
+  const document = await documentOf(app)
   const assertDocumented = shapesOf(document)
   const answers = new Map<number, number>()
   for (const { path, method, operation } of operationsOf(document)) {
@@ -151,7 +117,8 @@ export async function fuzz(t: TapTest, runs: number, seed: number): Promise<void
       answers.set(status, (answers.get(status) ?? 0) + 1)
       const said = `${request.method} ${request.url} ${request.payload} gave ${status} ${answer.body}`
       if (status >= 500 && status !== 502) throw new Error(said)
-      const isGeneral = [304, 404, 405, 412, 413, 414, 415].includes(status)
+      // An address such as `/v1/users/..` is another one by the time it comes.
+      const isGeneral = [405, 414].includes(status) || (status === 404 && answer.json().code === 'not-found')
       if (!operation.responses[String(status)] && !isGeneral) throw new Error(`undocumented: ${said}`)
       assertDocumented(operation, answer, said)
     })

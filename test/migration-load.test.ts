@@ -1,9 +1,28 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
+import { load } from '../src/migrate/load.js'
 import { createOutput } from '../src/migrate/output.js'
 import type { Piece } from '../src/postgres/rows.js'
 import { isoOf, isSameMoment } from '../src/postgres/time.js'
+import { Problem } from '../src/problems.js'
 import { AT, begin, piece, token } from './migration-files.js'
+import { collect } from './migration-helpers.js'
+
+t.test('a batch that DynamoDB does not take fails the load, whenever it comes', async t => {
+  const pieces = Array.from({ length: 300 }, (_, i) => piece(`p${i}`, ['a', 'b', 'c', 'd']))
+  const { file } = await begin(t, pieces)
+  for (const failing of [1, 2, 5, 12]) {
+    let batches = 0
+    const copyAll = async () => {
+      batches += 1
+      const mine = batches
+      await new Promise(resolve => setTimeout(resolve, mine === failing ? 0 : 2))
+      if (mine === failing) throw new Problem('database-unavailable')
+    }
+    const loading = load(file, { copyAll }, { overwrite: false }, collect().output)
+    await t.rejects(loading, { code: 'database-unavailable' }, `batch ${failing} of ${batches}`)
+  }
+})
 
 t.test('PostgreSQL’s times become ISO 8601 in UTC, to the last digit', async t => {
   const times: [string, string | undefined][] = [

@@ -1,5 +1,11 @@
 import t from 'tap'
-import { deleteInFlatMemory, fill, killDuringDeletion, raceCreationAgainstDeletion } from './deletion-rounds.js'
+import {
+  askDuringDeletion,
+  deleteInFlatMemory,
+  fill,
+  killDuringDeletion,
+  raceCreationAgainstDeletion
+} from './deletion-rounds.js'
 import { start } from './helpers.js'
 import { aboutEmbedded } from './outside.js'
 
@@ -29,6 +35,8 @@ t.test('killed anywhere, a deletion is finished by the next call', aboutEmbedded
     t.test(`at request ${atRequest}`, t => killDuringDeletion(t, 300, atRequest))
   }
 })
+
+t.test('while it goes, a name is not free and its token is dead', t => askDuringDeletion(t, 1000))
 
 t.test('memory stays flat, however many children go', aboutEmbedded, t => deleteInFlatMemory(t, 4_000))
 
@@ -69,5 +77,36 @@ t.test('what DynamoDB leaves unprocessed is tried again', async t => {
   )
   t.equal((await api.delete('/v1/projects/doomed')).statusCode, 204)
   t.ok(withheld > 50, `${withheld} requests were withheld`)
+  t.strictSame(await raw.all('projects'), [])
+})
+
+t.test('a batch that fails between two pages ends the deletion before METADATA goes', async t => {
+  const started = await start(t, { domains: ['projects'], env: { DYNAMODB_CLIENT: 'sdk' } })
+  const { api, raw, database } = started
+  await api.post('/v1/projects', { name: 'doomed', repository })
+  const large = (i: number) => ({ pk: 'PROJECT#doomed', sk: `TARGET#t${i}`, type: 'x', properties: 'y'.repeat(8000) })
+  await raw.putAll(
+    'projects',
+    Array.from({ length: 300 }, (_, i) => large(i))
+  )
+  let batches = 0
+  let isBroken = true
+  database.dynamo('projects').client.middlewareStack.add(
+    (next, { commandName }) =>
+      async args => {
+        // The read of the second page takes longer than the failure of a batch of the first.
+        if (commandName === 'QueryCommand') await new Promise(resolve => setTimeout(resolve, 30))
+        if (commandName !== 'BatchWriteItemCommand' || !isBroken) return next(args)
+        batches += 1
+        if (batches !== 2) return next(args)
+        throw Object.assign(new Error('busy'), { name: 'ThrottlingException', $fault: 'client', $metadata: {} })
+      },
+    { step: 'initialize', name: 'broken' }
+  )
+  t.match((await api.delete('/v1/projects/doomed')).json(), { status: 503, code: 'database-unavailable' })
+  t.ok(await raw.get('projects', 'PROJECT#doomed', 'METADATA'), 'what marks the deletion is left')
+  t.match((await api.post('/v1/projects', { name: 'doomed', repository })).json(), { code: 'project-deleting' })
+  isBroken = false
+  t.equal((await api.delete('/v1/projects/doomed')).statusCode, 204)
   t.strictSame(await raw.all('projects'), [])
 })

@@ -374,7 +374,15 @@ t.test('the secret is shown once and stands nowhere else', async t => {
     await admin.post('/v1/projects/myproj/tokens/introspect', { token }),
     await admin.post('/v1/projects/myproj/tokens/introspect', { token: `${token} ` }),
     await admin.post('/v1/projects/myproj/tokens/introspect', { token, more: token }),
-    await callers(app).as(`${token}x`).get('/v1/projects/myproj')
+    await callers(app).as(`${token}x`).get('/v1/projects/myproj'),
+    await admin.get(`/v1/projects/${token}`),
+    await admin.get(`/v1/projects/myproj/tokens/${token}`),
+    await admin.get(`/v1/projects/myproj/tokens/${token.replaceAll('.', '%2E')}`),
+    await admin.get(`/v1/projects/myproj?access_token=${token}`),
+    await admin.get(`/v1/projects/myproj?my_secret=${secret}`),
+    await admin.get(`/nosuch/${token}?admin-secret`),
+    await admin.post('/v1/projects', { name: token, repository: token, [token]: token }),
+    await admin.post(`/v1/projects/myproj/tokens/${token}/rotate`)
   ]
   for (const answer of answers) t.notMatch(answer.body + JSON.stringify(answer.headers), secret)
   t.notMatch(JSON.stringify(await raw.all('projects')), secret, 'not in the table')

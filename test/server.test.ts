@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb'
 import t from 'tap'
@@ -74,6 +75,15 @@ t.test('starts, serves, stops on SIGTERM with 0, and finds its data again', asyn
   })
   t.strictSame(await once(rival, 'exit'), [1, null])
   t.match(said, /quintet: .*in use/i, 'a second server on the folder is refused')
+})
+
+t.test('a folder that cannot be one is refused by name', async t => {
+  const file = join(await folder(t), 'file')
+  await writeFile(file, '')
+  const child = spawn(process.execPath, [SERVER], { env: { PATH: process.env.PATH, PORT: '0', EMBEDDED_DATA: file } })
+  const said = text(child.stderr)
+  t.strictSame(await once(child, 'exit'), [1, null])
+  t.match(await said, `quintet: The folder ${file} cannot be opened: `)
 })
 
 t.test('an acknowledged write survives kill -9', async t => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Problem } from '../problems.js'
 import type { Dynamo } from './client.js'
+import { createPool } from './pool.js'
 import type { Item } from './values.js'
 
 const BATCH_SIZE = 25
@@ -15,26 +16,24 @@ export async function writeBatches(
   table: string,
   requests: AsyncIterable<WriteRequest>
 ): Promise<number> {
-  const running = new Set<Promise<void>>()
+  const pool = createPool(BATCHES_AT_ONCE)
   let batch: WriteRequest[] = []
   let count = 0
-
-  const start = async () => {
+  const start = () => {
     const work = writeBatch(dynamo, table, batch)
     batch = []
-    const tracked: Promise<void> = work.finally(() => running.delete(tracked))
-    running.add(tracked)
-    // A failure is thrown by the race or the final wait; this keeps it from being called unhandled until then.
-    tracked.catch(() => {})
-    if (running.size >= BATCHES_AT_ONCE) await Promise.race(running)
+    return pool.add(work)
   }
-
-  for await (const request of requests) {
-    count += 1
-    if (batch.push(request) === BATCH_SIZE) await start()
+  try {
+    for await (const request of requests) {
+      count += 1
+      if (batch.push(request) === BATCH_SIZE) await start()
+    }
+    if (batch.length) await start()
+  } finally {
+    // Whatever the outcome, nothing goes on behind the caller's back.
+    await pool.finish()
   }
-  if (batch.length) await start()
-  await Promise.all(running)
   return count
 }
 

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { createPool } from '../dynamo/pool.js'
 import { Problem } from '../problems.js'
 import {
   MAX_PARTS,
@@ -67,21 +68,21 @@ export async function load(
 
 /** Fills batches and runs several at a time; what continues a project waits for what came before it. */
 function batches(run: (batch: Placed[]) => Promise<void>) {
-  const running = new Set<Promise<void>>()
+  const pool = createPool(BATCHES_AT_ONCE)
   let batch: Placed[] = []
 
   async function start(): Promise<void> {
     if (batch.length === 0) return
-    const work: Promise<void> = run(batch).finally(() => running.delete(work))
-    // A failure is thrown by the race or the final wait; this keeps it from being called unhandled until then.
-    work.catch(() => {})
-    running.add(work)
+    const work = run(batch)
     batch = []
-    if (running.size >= BATCHES_AT_ONCE) await Promise.race(running)
+    await pool.add(work)
   }
   async function finish(): Promise<void> {
-    await start()
-    await Promise.all(running)
+    try {
+      await start()
+    } finally {
+      await pool.finish()
+    }
   }
 
   return {

@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '../problems.js'
+import { isApi } from './address.js'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -13,6 +14,8 @@ declare module 'fastify' {
 export type Authenticate = (token: string) => Promise<{ project: string } | undefined>
 
 const BEARER = /^bearer +([\x21-\x7e]+) *$/i
+const OF_PROJECT = '/v1/projects/:name'
+/** The project of an address that no route takes. */
 const PROJECT = /^\/v1\/projects\/([^/?]+)/
 
 const unauthorized = (detail: string, error?: string) =>
@@ -31,7 +34,7 @@ export function addAuth(app: FastifyInstance, adminToken: string, authenticate: 
   }
 
   app.addHook('onRequest', (request, _reply, done) => {
-    if (!/^\/v1(\/|\?|$)/.test(request.url)) return done()
+    if (!isApi(request)) return done()
     const token = tokenOf(request)
     if (!token) return done(unauthorized('Send the header Authorization: Bearer <token>'))
     if (timingSafeEqual(digest(token), admin)) return done()
@@ -55,11 +58,12 @@ function tokenOf({ headers }: FastifyRequest): string | undefined {
 
 /** Another project is 404, so that a token does not tell which names exist. */
 function assertOwn(request: FastifyRequest, own: string): void {
-  const [, named] = PROJECT.exec(request.url) ?? []
-  if (named === undefined) throw new Problem('forbidden')
-  const name = (request.params as { name?: string }).name ?? named
+  const { url, config } = request.routeOptions
+  const [, unrouted] = PROJECT.exec(request.url) ?? []
+  const name = url?.startsWith(OF_PROJECT) ? (request.params as { name: string }).name : unrouted
+  if (name === undefined) throw new Problem('forbidden')
   if (name !== own) throw new Problem('project-not-found', `There is no project ${name}`)
-  if (!request.routeOptions.config.projectToken) throw new Problem('forbidden')
+  if (!config.projectToken) throw new Problem('forbidden')
 }
 
 function digest(text: string): Buffer {

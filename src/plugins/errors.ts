@@ -1,6 +1,6 @@
-import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { catalogue, Problem, type ProblemCode } from '../problems.js'
+import { withoutTokens } from './secrets.js'
 
 /** One place that turns whatever was thrown into RFC 9457's problem+json. */
 
@@ -36,37 +36,20 @@ export function problemOf(error: FastifyError | Problem): Problem {
   return problem
 }
 
+/** The body of a problem, as RFC 9457 has it. */
+export function bodyOf({ code, status, title, message: detail, extras }: Problem, instance: string): object {
+  const body = { type: `/problems/${code}`, title, status, detail, code, instance }
+  return { ...extras.members, ...body, ...(extras.errors ? { errors: extras.errors } : {}) }
+}
+
 /** Answers with a problem. */
 export function sendProblem(problem: Problem, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { code, status, title, message: detail, extras } = problem
-  const body = { type: `/problems/${code}`, title, status, detail, code, instance: request.id }
   return reply
-    .code(status)
-    .headers(extras.headers ?? {})
+    .code(problem.status)
+    .headers(problem.extras.headers ?? {})
     .type('application/problem+json')
-    .serializer((value: unknown) => JSON.stringify(value))
-    .send({ ...extras.members, ...body, ...(extras.errors ? { errors: extras.errors } : {}) })
-}
-
-/** Errors that Fastify finds before it has a route. */
-export function frameworkErrors(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  sendProblem(problemOf(error), request, reply)
-}
-
-/** What is not HTTP at all gets its answer on the bare socket. */
-export function clientErrorHandler(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const isTooLarge = error.code === 'HPE_HEADER_OVERFLOW'
-  const [status, reason] = isTooLarge ? [431, 'Request Header Fields Too Large'] : [400, 'Bad Request']
-  const body = JSON.stringify({
-    type: '/problems/invalid-request',
-    title: catalogue['invalid-request'][1],
-    status,
-    detail: isTooLarge ? 'The headers or the address are too long' : 'This is not an HTTP request',
-    code: 'invalid-request'
-  })
-  const head = `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/problem+json\r\ncontent-length: ${body.length}`
-  socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`)
+    .serializer((value: unknown) => withoutTokens(JSON.stringify(value)))
+    .send(bodyOf(problem, request.id))
 }
 
 export function addErrors(app: FastifyInstance): void {
@@ -86,17 +69,21 @@ export function addErrors(app: FastifyInstance): void {
   })
 }
 
+const ROUTED = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
 /** 405 with `Allow` for the methods that an address does not take, and an answer to OPTIONS. To be called last. */
 export function addMethodNotAllowed(app: FastifyInstance, routes: Map<string, Set<string>>): void {
+  const known: { pattern: RegExp; isOpen: boolean; refusal: () => Problem }[] = []
   for (const [url, taken] of [...routes]) {
-    const allow = [...taken, 'OPTIONS'].sort().join(', ')
-    const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter(method => !taken.has(method))
+    const allow = [...new Set([...taken, 'OPTIONS'])].sort().join(', ')
+    const refusal = () => new Problem('method-not-allowed', `This address takes ${allow}`, { headers: { allow } })
+    known.push({ pattern: patternOf(url), isOpen: /:\w+$/.test(url), refusal })
     app.route({
-      method: others,
+      method: ROUTED.filter(method => !taken.has(method) && method !== 'OPTIONS'),
       url,
       schema: { hide: true },
       handler: async () => {
-        throw new Problem('method-not-allowed', `This address takes ${allow}`, { headers: { allow } })
+        throw refusal()
       }
     })
     if (!taken.has('OPTIONS')) {
@@ -108,4 +95,21 @@ export function addMethodNotAllowed(app: FastifyInstance, routes: Map<string, Se
       })
     }
   }
+  // As in the router, what is written out goes before a parameter.
+  known.sort((a, b) => Number(a.isOpen) - Number(b.isOpen))
+  // HEAD of a stream, and TRACE, PROPFIND and the like, which no address takes: routes for them all would be more than all others.
+  app.addHook('onRequest', ({ is404, method, url }, _reply, done) => {
+    if (!is404 || ROUTED.includes(method)) return done()
+    const path = url.replace(/\?.*$/s, '')
+    done(known.find(({ pattern }) => pattern.test(path))?.refusal() ?? new Problem('not-found'))
+  })
+}
+
+/** The addresses that a route takes; a colon of its own is written twice. */
+function patternOf(url: string): RegExp {
+  const parts = url.split('/').map(part => {
+    const [name = '', ...more] = part.split('::')
+    return [name.startsWith(':') ? '[^/]+' : name.replaceAll('.', '\\.'), ...more].join(':')
+  })
+  return new RegExp(`^${parts.join('/')}$`)
 }

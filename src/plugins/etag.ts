@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { etagOf, matchesWeakly } from '../etag.js'
+import { isApi } from './address.js'
 
 const TAGGED = new Set(['GET', 'HEAD', 'PUT', 'PATCH'])
 
@@ -9,7 +10,7 @@ export function addEtags(app: FastifyInstance): void {
     const isResource =
       TAGGED.has(request.method) &&
       reply.statusCode < 300 &&
-      request.url.startsWith('/v1/') &&
+      isApi(request) &&
       typeof payload === 'object' &&
       payload !== null &&
       !('items' in payload)

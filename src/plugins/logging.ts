@@ -1,5 +1,26 @@
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions
+} from 'fastify'
 import { type DestinationStream, destination } from 'pino'
+import { safeAddress } from './secrets.js'
+
+type Logger = FastifyServerOptions['logger']
+
+/** The logger with requests told so that no secret is kept. */
+export function safeLogger(logger: Logger, adminToken?: string): Logger {
+  if (typeof logger !== 'object') return logger ?? false
+  const req = ({ method, url, host, ip, socket }: FastifyRequest) => ({
+    method,
+    url: safeAddress(url, adminToken),
+    host,
+    remoteAddress: ip,
+    remotePort: socket?.remotePort
+  })
+  return { ...logger, serializers: { req } }
+}
 
 /**
  * One line a request at `info`, when it has been answered or its caller has gone; at `debug` also one when it comes. A

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Observer } from '../dynamo/client.js'
 import { type Log, watchMigration } from './migration-metrics.js'
@@ -42,12 +42,17 @@ export function createMetrics() {
     dynamoSeconds.observe({ operation }, seconds)
   }
 
+  /** Measures a request that was answered. */
+  function answered(request: FastifyRequest, reply: FastifyReply): void {
+    const route = request.is404 ? '(none)' : (request.routeOptions?.url ?? '(none)')
+    requests.observe({ method: request.method, route, status: reply.statusCode }, (reply.elapsedTime || 0) / 1000)
+  }
+
   /** Serves /metrics and measures requests and the event loop. */
   function attach(app: FastifyInstance): void {
     addProcessGauges(app, register)
     app.addHook('onResponse', (request, reply, done) => {
-      const route = request.is404 ? '(none)' : (request.routeOptions.url ?? '(none)')
-      requests.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000)
+      answered(request, reply)
       done()
     })
     app.get('/metrics', { schema: { hide: true }, logLevel: 'warn' }, async (_request, reply) => {
@@ -59,6 +64,7 @@ export function createMetrics() {
   return {
     register,
     observe,
+    answered,
     attach,
     live: liveMetrics(register),
     watchMigration: (log: Log, phase: string, now: () => number) => watchMigration(register, log, phase, now)

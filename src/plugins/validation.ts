@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats'
 import fastJson, { type Schema } from 'fast-json-stringify'
 import type { FastifyInstance } from 'fastify'
 import { type FieldError, Problem } from '../problems.js'
-import { components } from '../schemas/common.js'
+import { components, NoQuery } from '../schemas/common.js'
 
 const MAX_ERRORS = 50
 const MAX_DEPTH = 32
@@ -31,6 +31,10 @@ export function addValidation(app: FastifyInstance): void {
     if (!httpStatus?.startsWith('2')) return data => JSON.stringify(data)
     const compile = once(() => fastJson(schema as Schema, { schema: known as Record<string, Schema> }))
     return data => compile()(data)
+  })
+  // A parameter that no route knows is refused where none are known, too.
+  app.addHook('onRoute', route => {
+    if (route.url.startsWith('/v1') && route.schema?.operationId) route.schema.querystring ??= NoQuery
   })
   app.addHook('preValidation', (request, _reply, done) => {
     try {
@@ -97,7 +101,7 @@ export function assertStorable(body: object): void {
   }
 }
 
-/** The parser of bodies refuses this name, too; a socket's messages do not come through it. */
+/** Copied member by member, it would become the copy's prototype. */
 function assertName(name: string): void {
   if (name === '__proto__') throw new Problem('invalid-request', 'The body holds the name __proto__')
   assertText(name)

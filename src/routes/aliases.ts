@@ -81,6 +81,8 @@ export const aliasRoutes: Routes<HostingService> = async (app, { service: hostin
         operationId: 'getAliasById',
         tags,
         summary: 'Get an alias, with its config',
+        description:
+          'The alias of exactly this host and base path; to find which one serves an address, use `/v1/resolve`.',
         params: schema.AliasParams,
         querystring: schema.AliasQuery,
         response: { 200: schema.Alias, ...problems('alias-not-found') }

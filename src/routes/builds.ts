@@ -14,6 +14,7 @@ export const buildRoutes: Routes<LayersService> = async (app, { service: layers 
         operationId: 'insertBuild',
         tags,
         summary: 'Add the next build of a package',
+        description: 'It gets the next version. Two callers at once get two versions.',
         body: schema.NewBuild,
         response: { 201: schema.Build, ...problems('item-too-large', 'body-too-large', 'concurrent-changes') }
       }
@@ -31,6 +32,7 @@ export const buildRoutes: Routes<LayersService> = async (app, { service: layers 
         operationId: 'listLatestBuilds',
         tags,
         summary: 'List the latest build of every package',
+        description: 'One build a package, with its requirements.',
         querystring: strict(PageQuery),
         response: { 200: schema.BuildPage, ...problems('invalid-cursor') }
       }
@@ -45,6 +47,7 @@ export const buildRoutes: Routes<LayersService> = async (app, { service: layers 
         operationId: 'getLatestBuild',
         tags,
         summary: 'Get the latest build of a package',
+        description: 'The build with the highest version, with its requirements.',
         params: schema.PackageParams,
         response: { 200: schema.Build, ...problems('build-not-found') }
       }
@@ -59,6 +62,7 @@ export const buildRoutes: Routes<LayersService> = async (app, { service: layers 
         operationId: 'getBuild',
         tags,
         summary: 'Get one build of a package',
+        description: 'A build stays as it was added.',
         params: schema.BuildParams,
         response: { 200: schema.Build, ...problems('build-not-found') }
       }

@@ -14,6 +14,7 @@ export const connectionRoutes: Routes<RealtimeService> = async (app, { service: 
         operationId: 'getConnection',
         tags,
         summary: 'Get a connection',
+        description: 'A connection whose time has passed is not found.',
         params: schema.ConnectionParams,
         response: { 200: schema.Connection, ...problems('connection-not-found') }
       }
@@ -28,6 +29,7 @@ export const connectionRoutes: Routes<RealtimeService> = async (app, { service: 
         operationId: 'connect',
         tags,
         summary: 'Connect a client of a user',
+        description: 'Repeated, it renews the connection.',
         params: schema.ConnectionParams,
         headers: IfMatchOrNone,
         body: schema.ConnectionContent,
@@ -68,6 +70,7 @@ export const connectionRoutes: Routes<RealtimeService> = async (app, { service: 
         operationId: 'listSubscriptionsOfConnection',
         tags,
         summary: 'List the active subscriptions of a connection',
+        description: 'The states that the connection hears of.',
         params: schema.ConnectionParams,
         querystring: strict(PageQuery),
         response: { 200: schema.SubscriptionPage, ...problems('invalid-cursor') }
@@ -84,6 +87,7 @@ export const connectionRoutes: Routes<RealtimeService> = async (app, { service: 
         operationId: 'listConnectionsOfUser',
         tags,
         summary: 'List the connections of a user',
+        description: 'The connections that are alive, of all the user’s devices.',
         params: schema.UserParams,
         querystring: strict(PageQuery),
         response: { 200: schema.ConnectionPage, ...problems('invalid-cursor') }
@@ -100,6 +104,7 @@ export const connectionRoutes: Routes<RealtimeService> = async (app, { service: 
         operationId: 'findUsersByEmail',
         tags,
         summary: 'Find the user of an email',
+        description: 'A list of one, or an empty one: an email belongs to one user at most.',
         querystring: schema.EmailQuery,
         response: { 200: schema.UserPage, ...problems('invalid-cursor') }
       }
@@ -114,6 +119,7 @@ export const connectionRoutes: Routes<RealtimeService> = async (app, { service: 
         operationId: 'getUser',
         tags,
         summary: 'Get a user',
+        description: 'The id and the email.',
         params: schema.UserParams,
         response: { 200: schema.User, ...problems('user-not-found') }
       }
@@ -128,6 +134,7 @@ export const connectionRoutes: Routes<RealtimeService> = async (app, { service: 
         operationId: 'putUser',
         tags,
         summary: 'Create a user, or change the email',
+        description: 'The email is taken by one user only, whoever asks first.',
         params: schema.UserParams,
         headers: IfMatchOrNone,
         body: schema.UserContent,
@@ -152,6 +159,7 @@ export const connectionRoutes: Routes<RealtimeService> = async (app, { service: 
         operationId: 'deleteUser',
         tags,
         summary: 'Delete a user; the email is free again',
+        description: 'Connections are not touched by it.',
         params: schema.UserParams,
         headers: IfMatch,
         response: { 204: NoContent, ...problems('user-not-found', 'precondition-failed', 'concurrent-changes') }

@@ -51,6 +51,7 @@ export const deploymentRoutes: Routes<HostingService> = async (app, { service: h
         operationId: 'getDeploymentById',
         tags,
         summary: 'Get a deployment',
+        description: 'Everything that is stored of it, with its status.',
         params: schema.DeploymentParams,
         response: { 200: schema.Deployment, ...problems('deployment-not-found') }
       }
@@ -121,6 +122,7 @@ export const deploymentRoutes: Routes<HostingService> = async (app, { service: h
         operationId: 'listAliasesForDeployment',
         tags,
         summary: 'List the aliases of a deployment, the newest first',
+        description: 'Every alias that points at the deployment, its own one included.',
         params: schema.DeploymentParams,
         querystring: strict(PageQuery),
         response: { 200: schema.AliasPage, ...problems('deployment-not-found', 'invalid-cursor') }

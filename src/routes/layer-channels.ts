@@ -14,6 +14,7 @@ export const channelRoutes: Routes<LayersService> = async (app, { service: layer
         operationId: 'listChannels',
         tags,
         summary: 'List the channels of a package in a region',
+        description: 'Each channel with the version that it holds. A package without channels has an empty list.',
         params: schema.PackageInRegionParams,
         querystring: strict(PageQuery),
         response: { 200: schema.ChannelPage, ...problems('invalid-cursor') }
@@ -30,6 +31,7 @@ export const channelRoutes: Routes<LayersService> = async (app, { service: layer
         operationId: 'getChannel',
         tags,
         summary: 'Get a channel',
+        description: 'The name, and the version of the layer that it holds.',
         params: schema.ChannelParams,
         response: { 200: schema.Channel, ...problems('channel-not-found') }
       }
@@ -72,6 +74,7 @@ export const channelRoutes: Routes<LayersService> = async (app, { service: layer
         operationId: 'deleteChannel',
         tags,
         summary: 'Delete a channel, which lets go of its version',
+        description: 'The version stays as it is, but can be deleted and expires again.',
         params: schema.ChannelParams,
         headers: IfMatch,
         response: { 204: NoContent, ...problems('channel-not-found', 'precondition-failed', 'concurrent-changes') }

@@ -40,6 +40,7 @@ export const layerRoutes: Routes<LayersService> = async (app, { service: layers 
         operationId: 'getLatestLayer',
         tags,
         summary: 'Get the latest version of a package’s layer in a region',
+        description: 'The one to deploy with, and its ARN.',
         params: schema.PackageInRegionParams,
         response: { 200: schema.Layer, ...problems('layer-not-found') }
       }
@@ -71,6 +72,7 @@ export const layerRoutes: Routes<LayersService> = async (app, { service: layers 
         operationId: 'getLayer',
         tags,
         summary: 'Get one version of a layer',
+        description: 'Also one that is deprecated or deleted, while it is stored.',
         params: schema.LayerParams,
         response: { 200: schema.Layer, ...problems('layer-not-found') }
       }
@@ -134,6 +136,7 @@ export const layerRoutes: Routes<LayersService> = async (app, { service: layers 
         operationId: 'listLatestOfPackage',
         tags,
         summary: 'List the latest version of a package in each region',
+        description: 'One layer a region; regions that have none are not listed.',
         params: schema.PackageParams,
         querystring: strict(PageQuery),
         response: { 200: schema.LayerPage, ...problems('invalid-cursor') }

@@ -1,8 +1,9 @@
-import { IfMatch, IfMatchOrNone, NoContent, PageQuery, problems, strict } from '../schemas/common.js'
+import { IfMatch, NoContent, PageQuery, problems, strict } from '../schemas/common.js'
 import * as schema from '../schemas/projects.js'
 import type { ProjectsService } from '../services/projects.js'
 import { sendOverview } from './overview.js'
 import { created, noContent, page, preconditions, type Routes } from './reply.js'
+import { targetRoutes } from './targets.js'
 
 const tags = ['projects']
 /** A project's own token may call these. */
@@ -36,6 +37,7 @@ export const projectRoutes: Routes<ProjectsService> = async (app, { service: pro
         operationId: 'getProject',
         tags,
         summary: 'Get a project',
+        description: 'Its name and repository. A project that is being deleted is not found.',
         params: schema.ProjectParams,
         response: { 200: schema.Project, ...problems('project-not-found') }
       }
@@ -68,6 +70,7 @@ export const projectRoutes: Routes<ProjectsService> = async (app, { service: pro
         operationId: 'updateProject',
         tags,
         summary: 'Change a project’s repository',
+        description: '`If-Match` makes it depend on what you have seen.',
         params: schema.ProjectParams,
         headers: IfMatch,
         body: schema.ProjectChange,
@@ -103,6 +106,8 @@ export const projectRoutes: Routes<ProjectsService> = async (app, { service: pro
         operationId: 'createToken',
         tags,
         summary: 'Create a token; its secret is shown this once',
+        description:
+          'Only a hash of the secret is stored, so keep the answer. Without a body the token lives 365 days.',
         params: schema.ProjectParams,
         body: schema.TokenLife,
         response: { 201: schema.NewToken, ...problems('project-not-found') }
@@ -139,6 +144,7 @@ export const projectRoutes: Routes<ProjectsService> = async (app, { service: pro
         operationId: 'getToken',
         tags,
         summary: 'Get a token, without its secret',
+        description: 'When it was made, when it ends, and whether it opens anything now.',
         params: schema.TokenParams,
         response: { 200: schema.Token, ...problems('project-not-found', 'token-not-found') }
       }
@@ -153,6 +159,7 @@ export const projectRoutes: Routes<ProjectsService> = async (app, { service: pro
         operationId: 'deleteToken',
         tags,
         summary: 'Delete a token',
+        description: 'It opens nothing from that moment on.',
         params: schema.TokenParams,
         headers: IfMatch,
         response: { 204: NoContent, ...problems('project-not-found', 'token-not-found', 'precondition-failed') }
@@ -200,111 +207,5 @@ export const projectRoutes: Routes<ProjectsService> = async (app, { service: pro
     request => projects.introspectToken(request.params.name, request.body)
   )
 
-  app.get(
-    '/projects/:name/targets',
-    {
-      config,
-      schema: {
-        operationId: 'listTargets',
-        tags,
-        summary: 'List a project’s targets',
-        params: schema.ProjectParams,
-        querystring: strict(PageQuery),
-        response: { 200: schema.TargetPage, ...problems('project-not-found', 'invalid-cursor') }
-      }
-    },
-    async (request, reply) => page(request, reply, await projects.listTargets(request.params.name, request.query))
-  )
-
-  app.get(
-    '/projects/:name/targets/:target',
-    {
-      config,
-      schema: {
-        operationId: 'getTarget',
-        tags,
-        summary: 'Get a target',
-        params: schema.TargetParams,
-        response: { 200: schema.Target, ...problems('project-not-found', 'target-not-found') }
-      }
-    },
-    request => projects.getTarget(request.params.name, request.params.target)
-  )
-
-  app.put(
-    '/projects/:name/targets/:target',
-    {
-      config,
-      schema: {
-        operationId: 'putTarget',
-        tags,
-        summary: 'Add or replace a target',
-        params: schema.NewTargetParams,
-        headers: IfMatchOrNone,
-        body: schema.TargetContent,
-        response: {
-          200: schema.Target,
-          201: schema.Target,
-          ...problems(
-            'project-not-found',
-            'credential-type-fixed',
-            'concurrent-changes',
-            'precondition-failed',
-            'item-too-large'
-          )
-        }
-      }
-    },
-    async (request, reply) => {
-      const { name, target: targetName } = request.params
-      const result = await projects.putTarget(name, targetName, request.body, preconditions(request))
-      return result.created ? created(reply, ['projects', name, 'targets', targetName], result.target) : result.target
-    }
-  )
-
-  app.patch(
-    '/projects/:name/targets/:target',
-    {
-      config,
-      schema: {
-        operationId: 'updateTarget',
-        tags,
-        summary: 'Change a target; properties are merged',
-        params: schema.TargetParams,
-        headers: IfMatch,
-        body: schema.TargetChange,
-        response: {
-          200: schema.Target,
-          ...problems(
-            'project-not-found',
-            'target-not-found',
-            'credential-type-fixed',
-            'concurrent-changes',
-            'precondition-failed',
-            'item-too-large'
-          )
-        }
-      }
-    },
-    request => projects.updateTarget(request.params.name, request.params.target, request.body, preconditions(request))
-  )
-
-  app.delete(
-    '/projects/:name/targets/:target',
-    {
-      config,
-      schema: {
-        operationId: 'deleteTarget',
-        tags,
-        summary: 'Delete a target',
-        params: schema.TargetParams,
-        headers: IfMatch,
-        response: { 204: NoContent, ...problems('project-not-found', 'target-not-found', 'precondition-failed') }
-      }
-    },
-    async (request, reply) => {
-      await projects.deleteTarget(request.params.name, request.params.target, preconditions(request))
-      return noContent(reply)
-    }
-  )
+  await targetRoutes(app, { service: projects })
 }

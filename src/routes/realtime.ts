@@ -16,6 +16,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'getState',
         tags,
         summary: 'Get a state',
+        description: 'The value as it was last written, with its version.',
         params: schema.StateParams,
         response: { 200: schema.State, ...problems('state-not-found') }
       }
@@ -97,6 +98,7 @@ export const realtimeRoutes: Routes<RealtimeService> = async (app, { service: re
         operationId: 'getSubscription',
         tags,
         summary: 'Get an active subscription',
+        description: 'Whether the connection hears of the state, and since when.',
         params: schema.SubscriptionParams,
         response: { 200: schema.Subscription, ...problems('subscription-not-found') }
       }

@@ -74,6 +74,7 @@ export const tenantRoutes: Routes<TenantsService> = async (app, { service: tenan
         operationId: 'getTenant',
         tags,
         summary: 'Get a tenant’s metadata',
+        description: 'What is stored of the tenant; its queue is at `/v1/tenants/{tenantId}/queue`.',
         params: schema.TenantParams,
         response: { 200: schema.Tenant, ...problems('tenant-not-found') }
       }
@@ -128,6 +129,7 @@ export const tenantRoutes: Routes<TenantsService> = async (app, { service: tenan
         operationId: 'getTenantOverview',
         tags,
         summary: 'Get a tenant’s metadata and audit',
+        description: 'Everything of the tenant, read together.',
         params: schema.TenantParams,
         response: { 200: schema.TenantOverview, ...problems('tenant-not-found') }
       }
@@ -166,6 +168,7 @@ export const tenantRoutes: Routes<TenantsService> = async (app, { service: tenan
         operationId: 'listAudit',
         tags,
         summary: 'List a tenant’s audit, the newest record first',
+        description: 'Each record with its execution and, once it is known, its outcome.',
         params: schema.TenantParams,
         querystring: strict(PageQuery),
         response: { 200: schema.AuditPage, ...problems('tenant-not-found', 'invalid-cursor') }

@@ -28,6 +28,9 @@ export function identifier(description: string, examples: string[]) {
 
 export const Timestamp = (description: string) => Type.String({ description, examples: ['2026-01-31T12:00:00.000Z'] })
 
+/** The query of what takes none. */
+export const NoQuery = strict({})
+
 /** The query of every list. */
 export const PageQuery = {
   limit: Type.Optional(
@@ -52,6 +55,14 @@ export function pageOf<T extends TSchema>(name: string, item: T) {
   )
 }
 
+const FieldProblem = component(
+  'FieldProblem',
+  Type.Object(
+    { path: Type.String({ examples: ['body/name'] }), message: Type.String({ examples: ['is required'] }) },
+    { description: 'An offending field of a request.' }
+  )
+)
+
 /** RFC 9457. */
 export const ProblemBody = component(
   'Problem',
@@ -67,7 +78,7 @@ export const ProblemBody = component(
       code: Type.String({ examples: ['invalid-request'] }),
       instance: Type.String({ description: 'The request id, as in the logs.', examples: ['req-1'] }),
       errors: Type.Optional(
-        Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
+        Type.Array(FieldProblem, {
           description: 'Each offending field of the request.'
         })
       )

@@ -86,12 +86,18 @@ export async function openDatabase(path?: string): Promise<Database> {
   try {
     await level.open()
   } catch (err) {
-    if (!isLocked(err)) throw err
-    throw new Error(`The folder ${path} is in use by another process: an engine has its folder to itself`, {
-      cause: err
-    })
+    const why = isLocked(err)
+      ? 'is in use by another process: an engine has its folder to itself'
+      : `cannot be opened: ${reasonOf(err)}`
+    throw new Error(`The folder ${path} ${why}`, { cause: err })
   }
   return new Database(level)
+}
+
+/** LevelDB wraps what the system said in general words. */
+function reasonOf(err: unknown): string {
+  const { message, cause } = err as Error
+  return cause instanceof Error ? reasonOf(cause) : message
 }
 
 function isLocked(err: unknown): boolean {
