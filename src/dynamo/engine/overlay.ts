@@ -93,4 +93,4 @@ function checkSize(item: Item): void {
   if (nestsTooDeep(item)) throw tooDeep()
 }
 
-export const tooDeep = () => validation('Nesting Levels have exceeded supported limits')
+export const tooDeep = (more = '') => validation(`Nesting Levels have exceeded supported limits${more}`)

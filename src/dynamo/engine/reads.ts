@@ -50,7 +50,8 @@ export const transactGet = (db: Database) => async (data: Data) => {
       const whole = store.item(get.TableName as string, get.Key as Item)
       units.push({ table: get.TableName as string, bytes: whole ? itemBytes(whole) : 0 })
     }
-    if (units.reduce((sum, unit) => sum + unit.bytes, 0) > MAX_BYTES) throw tooLarge()
+    const bytes = units.reduce((sum, unit) => sum + unit.bytes, 0)
+    if (bytes > MAX_BYTES) throw validation(`Payload in response is too large.${bytes}`)
     return { Responses, ...consumed('Read', request.ReturnConsumedCapacity, units) }
   })
 }
@@ -66,5 +67,3 @@ function refuseRepeated(store: ReadStore, gets: Data[]): void {
     seen.add(place)
   }
 }
-
-const tooLarge = () => validation('Aggregate size of all items in the transaction exceeds the limit of 4 MB')

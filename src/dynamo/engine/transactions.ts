@@ -101,7 +101,7 @@ function refuseRepeated(overlay: Overlay, members: Member[]): void {
     seen.add(place)
     bytes += itemBytes((request.Item ?? {}) as Item) + itemBytes((request.ExpressionAttributeValues ?? {}) as Item)
   }
-  if (bytes > MAX_BYTES) throw validation('Aggregate size of all items in the transaction exceeds the limit of 4 MB')
+  if (bytes > MAX_BYTES) throw validation(`Transaction payload size cannot exceed 4MB. Payload Size: ${bytes}`)
 }
 
 async function writeAll(overlay: Overlay, members: Member[]): Promise<Unit[]> {
