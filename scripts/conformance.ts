@@ -28,7 +28,7 @@ const tests = readdirSync(folder).filter(
 function takesPart(name: string): boolean {
   const text = readFileSync(new URL(name, folder), 'utf8')
   if (BROWSES.test(text)) return false
-  if (STARTS.test(text) && /\bstart\(/.test(text)) return true
+  if (STARTS.test(text) && /\b(start|measure)\(/.test(text)) return true
   return [...text.matchAll(/from '\.\/([\w-]+\.js)'/g)].some(([, file = '']) =>
     STARTS.test(readFileSync(new URL(file, folder), 'utf8'))
   )

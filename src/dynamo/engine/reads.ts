@@ -1,4 +1,4 @@
-import { consumed, type Unit } from './capacity.js'
+import { atLeastOne, consumed, type Unit } from './capacity.js'
 import type { Database } from './database.js'
 import { act, type Operation } from './dynalite.js'
 import { validation } from './errors.js'
@@ -16,7 +16,10 @@ export const readOne = (db: Database, name: Operation) => async (data: Data) =>
 /** A read of many rows, all of one moment: half of a transaction is never seen, and no writer waits. */
 export const readMany = (db: Database, name: Operation) => async (data: Data) => {
   const request = judge(check(name, data))
-  return db.reading(snapshot => act(name, new ReadStore(db, snapshot, request.ExclusiveStartKey as Item), request))
+  const answer = await db.reading(snapshot =>
+    act(name, new ReadStore(db, snapshot, request.ExclusiveStartKey as Item), request)
+  )
+  return atLeastOne(answer as Data, request.ConsistentRead)
 }
 
 const { AttributesToGet, ConsistentRead, ReturnConsumedCapacity, ...getTypes } = typesOf('GetItem')

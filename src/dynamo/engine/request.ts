@@ -34,6 +34,7 @@ const more: Partial<Record<Operation, Types>> = {
   PutItem: onFailure,
   UpdateItem: onFailure,
   DeleteItem: onFailure,
+  Scan: { ConsistentRead: 'Boolean' },
   CreateTable: stream,
   // The first is how dynalite is told that a stream is change enough.
   UpdateTable: { UpdateStreamEnabled: 'Boolean', ...stream }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { consumed, type Unit } from './capacity.js'
+import { consumed, type Move, type Unit } from './capacity.js'
 import { type Expression, matches } from './conditions.js'
 import type { Database } from './database.js'
 import type { Operation, Parsed, Types } from './dynalite.js'
@@ -72,11 +72,12 @@ export const transactWrite = (db: Database, tokens: Tokens) => async (data: Data
     const stored = token === undefined ? undefined : tokens.note(overlay, token, hash)
     await overlay.commit()
     stored?.()
-    return answer(request, units)
+    return answer(request, units, overlay.moves)
   })
 }
 
-const answer = (request: Data, units: Unit[]) => consumed('Write', request.ReturnConsumedCapacity, units)
+const answer = (request: Data, units: Unit[], moves: Move[] = []) =>
+  consumed('Write', request.ReturnConsumedCapacity, units, moves)
 
 function toMember(member: Data): Member {
   const [kind, ...others] = Object.keys(member) as Kind[]
