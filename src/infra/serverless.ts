@@ -54,7 +54,7 @@ function parameters(domains: readonly Domain[]) {
     CursorKey: secret('What cursors are signed with, the same on every instance'),
     ...(domains.includes('tenants')
       ? {
-          TenantStackVersion: text('The current version of a tenant’s stack, such as 1.4.0'),
+          TenantStackVersion: text('The current version of the stack of a tenant, such as 1.4.0'),
           ...Object.fromEntries(machines)
         }
       : {}),
