@@ -192,7 +192,6 @@ function readDynamodb(read: Reader): Config['dynamodb'] {
 const hasCredentials = (read: Reader) =>
   ['AWS_ACCESS_KEY_ID', 'AWS_PROFILE', 'AWS_WEB_IDENTITY_TOKEN_FILE'].some(read.text)
 
-/** Away from the embedded engine nothing is guessed: neither a version, nor a provisioner that only pretends. */
 /** Away from the laptop the version must be said; on AWS the workflows too, since no local provisioner stands in there. */
 function readTenants(read: Reader, kind: Config['dynamodb']['kind']): TenantSettings {
   const version = read.matching('TENANT_STACK_VERSION', VERSION, 'major.minor.patch')
@@ -227,6 +226,7 @@ function readDomains(read: Reader): readonly Domain[] {
   const chosen = read.list('DOMAINS')
   if (!chosen) return domains
   const unknown = chosen.filter(name => !domains.includes(name as Domain))
+  if (!chosen.length) read.refuse('DOMAINS', `must name one of ${domains.join(', ')} at least`)
   if (unknown.length) read.refuse('DOMAINS', `must be out of ${domains.join(', ')}, not "${unknown.join(', ')}"`)
   return domains.filter(name => chosen.includes(name))
 }
