@@ -14,6 +14,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 COPY --from=build /app/package.json /app/package.json
 COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/dist/src /app/dist/src
+COPY public /app/public
 # The embedded engine keeps its folder here; nothing else is written, so that the root file system can be read-only.
 RUN mkdir /data && chown node:node /data
 VOLUME /data

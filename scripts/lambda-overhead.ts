@@ -14,7 +14,7 @@ const ROUNDS = 8
 const config = readConfig({ EMBEDDED_DATA: 'memory', DOMAINS: 'projects', METRICS: 'off', LOG_LEVEL: 'silent' })
 const metrics = createMetrics()
 const database = await openDatabase(config, metrics.observe)
-const app = await buildApp({ config, database, metrics, docsPage: false })
+const app = await buildApp({ config, database, metrics, onLambda: true })
 await app.ready()
 
 const event = {

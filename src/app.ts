@@ -38,8 +38,11 @@ export interface AppOptions {
   database: Database
   metrics: Metrics
   logger?: FastifyServerOptions['logger']
-  /** Whether the page of the documentation is served; the document itself always is. */
-  docsPage?: boolean
+  /**
+   * A function that answers single requests, and has no files beside it: it serves neither pages nor live connections,
+   * which would never be answered.
+   */
+  onLambda?: boolean
   /** Time and randomness, for tests that hold them still. */
   now?: () => number
   random?: (size: number) => Buffer
@@ -90,7 +93,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
   addValidation(app)
   addEtags(app)
   if (config.metrics) metrics.attach(app)
-  await addDocs(app, options.docsPage ?? true)
+  await addDocs(app, !options.onLambda)
   const checks = [database.differences]
   addHealth(app, async () => (await Promise.all(checks.map(check => check()))).flat(), now)
 
@@ -131,7 +134,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 }
 
 /** REST and live, over one service whose writes reach the subscribers of every node. */
-async function addRealtime(app: FastifyInstance, { config, database, metrics }: AppOptions, context: ServiceContext) {
+async function addRealtime(app: FastifyInstance, options: AppOptions, context: ServiceContext) {
+  const { config, database, metrics } = options
   const { now, randomBytes } = context
   const { redisUrl: url, liveTtl: ttl, liveSubscriptions: maxSubscriptions } = config.realtime
   const channel = `quintet:realtime:${config.tables.realtime}`
@@ -140,11 +144,15 @@ async function addRealtime(app: FastifyInstance, { config, database, metrics }: 
     ...context,
     publish: broker.publish
   })
+  await app.register(realtimeRoutes, { prefix: '/v1', service: realtime })
+  if (options.onLambda) {
+    app.addHook('onClose', broker.close)
+    return
+  }
   const limits = { ttl, maxSubscriptions }
   const { log } = app
   const live = createLive({ service: realtime, broker, metrics: metrics.live, ...limits, now, randomBytes, log })
   await addSockets(app, live.close)
-  await app.register(realtimeRoutes, { prefix: '/v1', service: realtime })
   const service = { realtime, live, metrics: metrics.live, config, now }
   await app.register(liveRoutes, { prefix: '/v1', service })
   await app.register(livePage, { service: undefined })

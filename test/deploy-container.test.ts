@@ -33,6 +33,9 @@ async function image(t: Test): Promise<string> {
   const app = join(folder, 'app')
   await cp(fileURLToPath(new URL('../src', import.meta.url)), join(app, 'dist/src'), { recursive: true })
   await cp(join(root, 'package.json'), join(app, 'package.json'))
+  for (const [, name = ''] of last.matchAll(/\nCOPY (\w+) \/app\/\1\n/g)) {
+    await cp(join(root, name), join(app, name), { recursive: true })
+  }
   const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8'))
   for (const [path, { dev, devOptional }] of Object.entries<{ dev?: boolean; devOptional?: boolean }>(packages)) {
     const isShipped = path.lastIndexOf('node_modules/') === 0 && !dev && !devOptional
@@ -91,8 +94,11 @@ t.test('what the image runs, with what it holds', async t => {
   const page = await fetch(`http://127.0.0.1:${port}/docs/static/swagger-ui-bundle.js`)
   t.equal(page.status, 200)
   t.match(await page.text(), 'SwaggerUIBundle')
+  for (const file of ['/live', '/live/live.js', '/live/live.css']) {
+    t.equal((await fetch(`http://127.0.0.1:${port}${file}`)).status, 200, file)
+  }
   t.strictSame(await readdir(join(folder, 'data')), ['.quintet'], 'the data is in the volume')
-  t.strictSame((await readdir(join(folder, 'app'))).sort(), ['dist', 'node_modules', 'package.json'])
+  t.strictSame((await readdir(join(folder, 'app'))).sort(), ['dist', 'node_modules', 'package.json', 'public'])
   server.kill('SIGTERM')
   t.strictSame(await once(server, 'exit'), [0, null], output)
 })

@@ -14,7 +14,7 @@ if (config.dynamodb.kind === 'embedded') {
 }
 const metrics = createMetrics()
 const database = await openDatabase(config, metrics.observe)
-const app = await buildApp({ config, database, metrics, logger: { level: config.logLevel }, docsPage: false })
+const app = await buildApp({ config, database, metrics, logger: { level: config.logLevel }, onLambda: true })
 
 const proxy = awsLambdaFastify(app, { decorateRequest: false })
 
