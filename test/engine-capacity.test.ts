@@ -116,6 +116,18 @@ t.test(
   }
 )
 
+t.test('a transaction that is repeated by its token is only read', async t => {
+  const { client } = await begin(t)
+  const request = {
+    TransactItems: [{ Put: { TableName, Item: Key } }],
+    ReturnConsumedCapacity: 'TOTAL' as const,
+    ClientRequestToken: 'once'
+  }
+  await client.send(new TransactWriteItemsCommand(request))
+  const { ConsumedCapacity } = await client.send(new TransactWriteItemsCommand(request))
+  t.strictSame(ConsumedCapacity, [{ TableName, CapacityUnits: 2, ReadCapacityUnits: 2 }])
+})
+
 t.test('what is not there is read as well', { skip: isLocal && 'it counts nothing for it' }, async t => {
   const { client } = await begin(t)
   const byKey = { KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': { S: 'none' } } }

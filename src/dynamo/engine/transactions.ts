@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { consumed, type Move, type Unit } from './capacity.js'
+import { consumed, type Unit } from './capacity.js'
 import { type Expression, matches } from './conditions.js'
 import type { Database } from './database.js'
 import type { Operation, Parsed, Types } from './dynalite.js'
@@ -65,19 +65,25 @@ export const transactWrite = (db: Database, tokens: Tokens) => async (data: Data
   const token = request.ClientRequestToken as string | undefined
   const members = (request.TransactItems as Data[]).map(toMember)
   return db.write(async () => {
-    if (token !== undefined && tokens.isKnown(token, hash)) return answer(request, [])
     const overlay = new Overlay(db)
+    if (token !== undefined && tokens.isKnown(token, hash)) return repeated(overlay, request, members)
     refuseRepeated(overlay, members)
     const units = await writeAll(overlay, members)
     const stored = token === undefined ? undefined : tokens.note(overlay, token, hash)
     await overlay.commit()
     stored?.()
-    return answer(request, units, overlay.moves)
+    return consumed('Write', request.ReturnConsumedCapacity, units, overlay.moves)
   })
 }
 
-const answer = (request: Data, units: Unit[], moves: Move[] = []) =>
-  consumed('Write', request.ReturnConsumedCapacity, units, moves)
+/** What was done already is only read again. */
+function repeated(overlay: Overlay, { ReturnConsumedCapacity }: Data, members: Member[]) {
+  const units = members.map(({ request: { TableName }, key }) => ({
+    table: TableName,
+    bytes: itemBytes(overlay.item(TableName, key) ?? {})
+  }))
+  return consumed('Read', ReturnConsumedCapacity, units)
+}
 
 function toMember(member: Data): Member {
   const [kind, ...others] = Object.keys(member) as Kind[]
