@@ -12,7 +12,7 @@ import { lintTemplate } from './template-lint.js'
 const { tables } = readConfig({ EMBEDDED_DATA: 'memory' })
 const files = {
   'tables.yaml': tablesYaml(domains, tables),
-  'serverless.yaml': serverlessYaml(domains, tables),
+  'serverless.yaml': serverlessYaml(domains, tables, '../dist/lambda'),
   'policy.json': policyJson(domains, tables)
 }
 

@@ -123,7 +123,7 @@ t.test('with a role of its own, the projects table needs only that role', async 
 })
 
 t.test('the rule of the expiry function is the document’s', async t => {
-  const template = serverlessTemplate(domains, names)
+  const template = serverlessTemplate(domains, names, '../dist/lambda')
   const { ExpiryFunction, StreamFunction, ApiFunction } = template.Resources as unknown as Record<
     string,
     { Properties: { Handler: string; Events: Record<string, { Properties: Record<string, unknown> }> } }
@@ -139,7 +139,7 @@ t.test('the rule of the expiry function is the document’s', async t => {
   const text = JSON.stringify(template)
   const known = new Set([...Object.keys(template.Parameters), ...Object.keys(template.Resources)])
   for (const [, name = ''] of text.matchAll(/"Ref":"(\w+)"/g)) t.ok(known.has(name), `${name} is declared`)
-  const without = serverlessTemplate(['projects'], names)
+  const without = serverlessTemplate(['projects'], names, 'dist/lambda')
   t.strictSame(Object.keys(without.Resources), ['ApiFunction'])
   t.strictSame(Object.keys(without.Parameters), ['AdminToken', 'CursorKey'])
 })
@@ -152,6 +152,8 @@ t.test('quintet tables cloudformation for chosen domains and names', async t => 
   const { Resources } = parse(stdout)
   t.strictSame(Object.keys(Resources), ['TenantsTable', 'CelloTable'])
   t.equal(Resources.CelloTable.Properties.TableName, 'my-projects')
+  const functions = run('dist/src/cli.js', ['tables', 'serverless', '--domains', 'projects'])
+  t.equal(parse(functions.stdout).Globals.Function.CodeUri, 'dist/lambda', 'as seen from where it is printed')
 })
 
 t.test('a policy for a region, an account, an event bus and workflows', async t => {

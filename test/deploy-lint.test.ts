@@ -7,7 +7,8 @@ import { serverlessYaml, tablesYaml } from '../src/infra/files.js'
 
 const names = readConfig({}).tables
 const tables = (chosen: readonly Domain[] = domains): Template => parse(tablesYaml(chosen, names))
-const serverless = (chosen: readonly Domain[] = domains): Template => parse(serverlessYaml(chosen, names))
+const serverless = (chosen: readonly Domain[] = domains): Template =>
+  parse(serverlessYaml(chosen, names, '../dist/lambda'))
 
 t.test('the templates are what AWS’s specification of its resources allows', async t => {
   for (const chosen of [domains, ...domains.map(domain => [domain])]) {

@@ -13,7 +13,8 @@ export const INFRA_USAGE = `  quintet tables cloudformation [--domains a,b]   pr
 /** Commands that print what is generated from the declarations; they ask no database. */
 export const infraCommands: Record<string, (words: string[], env: Env) => number> = {
   cloudformation: (words, env) => print(words, env, ({ domains, names }) => tablesYaml(domains, names)),
-  serverless: (words, env) => print(words, env, ({ domains, names }) => serverlessYaml(domains, names)),
+  // A template that is printed is most likely kept where the command is run.
+  serverless: (words, env) => print(words, env, ({ domains, names }) => serverlessYaml(domains, names, 'dist/lambda')),
   policy: (words, env) => print(words, env, ({ domains, names, scope }) => policyJson(domains, names, scope))
 }
 
