@@ -10,29 +10,35 @@ import { javaVersion, startDynamoDBLocal } from './dynamodb-local.js'
  *
  * A file takes part if it starts its app or engine through the helpers, which honour TEST_DYNAMODB. A test in it that
  * says where its data is (EMBEDDED_DATA, EMBEDDED_PORT, DYNAMODB, or options of the engine) is about that place and
- * keeps it.
+ * keeps it. Tests of pages in a browser take no part: what the pages ask for, other tests ask for, too.
  */
 const folder = new URL('../test/', import.meta.url)
 const STARTS = /from '\.\/(engine-)?helpers\.js'/
+const BROWSES = /from '\.\/browser\.js'/
 const wanted = process.argv.slice(2)
 
 const tests = readdirSync(folder).filter(
   name =>
     name.endsWith('.test.js') &&
     (wanted.length === 0 || wanted.some(beginning => name.startsWith(beginning))) &&
-    usesHelpers(name)
+    takesPart(name)
 )
 
 /** The file itself, or what it shares with its campaign. */
-function usesHelpers(name: string): boolean {
+function takesPart(name: string): boolean {
   const text = readFileSync(new URL(name, folder), 'utf8')
-  if (STARTS.test(text) && /\bstart\(/.test(text)) return true
+  if (BROWSES.test(text)) return false
+  if (STARTS.test(text) && /\b(start|measure)\(/.test(text)) return true
   return [...text.matchAll(/from '\.\/([\w-]+\.js)'/g)].some(([, file = '']) =>
     STARTS.test(readFileSync(new URL(file, folder), 'utf8'))
   )
 }
 
 async function run(): Promise<number> {
+  if (tests.length === 0) {
+    console.error(`conformance: no test file that takes part begins with ${wanted.join(' or ')}`)
+    return 1
+  }
   const java = javaVersion()
   if (!java) {
     console.log('conformance: no Java here, so DynamoDB Local cannot run; nothing was compared')

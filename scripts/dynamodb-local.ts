@@ -26,7 +26,14 @@ export function javaVersion(): string | undefined {
 export async function startDynamoDBLocal(): Promise<DynamoDBLocal> {
   const port = await freePort()
   const cwd = folderOfJar()
-  const words = ['-Xmx512m', '-Djava.library.path=DynamoDBLocal_lib', '-jar', 'DynamoDBLocal.jar']
+  // The second compiler would take as much processor time as the tests do, and be done when they are.
+  const words = [
+    '-Xmx512m',
+    '-XX:TieredStopAtLevel=1',
+    '-Djava.library.path=DynamoDBLocal_lib',
+    '-jar',
+    'DynamoDBLocal.jar'
+  ]
   const child = spawn('java', [...words, '-inMemory', '-disableTelemetry', '-port', String(port)], {
     cwd,
     stdio: ['ignore', 'ignore', 'pipe']

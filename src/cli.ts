@@ -5,7 +5,8 @@ import { explain } from './dynamo/explain.js'
 import { createTable, tableDifferences, tableWarnings } from './dynamo/schema.js'
 import { tablesOf } from './dynamo/tables.js'
 import { INFRA_USAGE, infraCommands } from './infra/commands.js'
-import { MIGRATE_USAGE, migrateCommands, WrongUsage } from './migrate/commands.js'
+import { MIGRATE_USAGE, migrateCommands } from './migrate/commands.js'
+import { WrongUsage } from './usage.js'
 
 const USAGE = `Usage:
   quintet tables create   creates the tables that are missing where DYNAMODB points
@@ -29,16 +30,21 @@ const commands: Record<string, Record<string, (words: string[], context: Context
   migrate: migrateCommands
 }
 
-async function run([group = '', name = '', ...words]: string[]): Promise<number> {
+async function run(all: string[]): Promise<number> {
+  if (all.some(word => word === '--help' || word === '-h')) {
+    console.log(USAGE)
+    return 0
+  }
+  const [group = '', name = '', ...words] = all
   if (group === 'tables' && Object.hasOwn(infraCommands, name)) return infraCommands[name]?.(words, process.env) ?? 2
   const command =
     Object.hasOwn(commands, group) && Object.hasOwn(commands[group] ?? {}, name) && commands[group]?.[name]
-  if (!command) throw new WrongUsage()
+  if (!command) throw new WrongUsage(group ? `there is no command ${all.slice(0, 2).join(' ')}` : 'a command is needed')
   return command(words, { env: process.env, config: readConfig({ ...process.env, HOST: '127.0.0.1' }, 'tables') })
 }
 
 async function tables(command: 'create' | 'check', words: string[], config: Config): Promise<number> {
-  if (words.length) throw new WrongUsage()
+  if (words.length) throw new WrongUsage(`tables ${command} takes no ${words.join(' ')}`)
   const database = await openDatabase(config, () => {})
   try {
     let different = 0
@@ -46,7 +52,7 @@ async function tables(command: 'create' | 'check', words: string[], config: Conf
       const name = config.tables[id]
       const { client } = database.dynamo(table.domain)
       if (command === 'create') {
-        const made = await createTable(client, name, table)
+        const made = await createTable(client, name, table).catch(refusal(name))
         console.log(`table ${name} ${made ? 'was created' : 'is there already'}`)
       }
       const differences = await tableDifferences(client, name, table)
@@ -61,10 +67,18 @@ async function tables(command: 'create' | 'check', words: string[], config: Conf
   }
 }
 
+/** What the server may do is not enough to create tables. */
+const refusal = (table: string) => (error: Error) => {
+  if (error.name !== 'AccessDeniedException') throw error
+  const actions = 'dynamodb:CreateTable, DescribeTable, DescribeTimeToLive and UpdateTimeToLive'
+  throw new Error(`table ${table} cannot be created: that takes ${actions} (${error.name})`)
+}
+
 try {
   process.exitCode = await run(process.argv.slice(2))
 } catch (error) {
-  const describe = process.argv[2] === 'tables' ? explain : messageOf
+  const isAboutTables = process.argv[2] === 'tables' && !(error instanceof WrongUsage)
+  const describe = isAboutTables ? explain : messageOf
   const lines = error instanceof InvalidConfig ? error.lines : [describe(error)]
   for (const line of lines.filter(Boolean)) console.error(`quintet: ${line}`)
   if (error instanceof WrongUsage) console.error(USAGE)

@@ -156,9 +156,12 @@ t.test('what JSON can say and DynamoDB cannot store', async t => {
   const put = (payload: string) =>
     api.call('PUT', '/v1/projects/myproj/targets/prod', payload, { 'content-type': 'application/json' })
   const nested = (levels: number) => `{"type":"x","properties":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`
-  t.equal((await put(nested(31))).statusCode, 201, '31 maps in a map are 32 levels')
-  t.match((await put(nested(33))).json(), { status: 400, code: 'nesting-too-deep' })
-  t.match((await put(nested(150_000))).json(), { status: 400, code: 'nesting-too-deep' })
+  t.equal((await put(nested(31))).statusCode, 201, 'what is in 31 maps is at level 32')
+  const tooDeep = { status: 400, code: 'nesting-too-deep' }
+  t.match((await put(nested(32))).json(), tooDeep)
+  t.match((await put(nested(31).replace('1', '{}'))).json(), tooDeep, 'an empty map is a map')
+  t.match((await put(nested(33))).json(), tooDeep)
+  t.match((await put(nested(150_000))).json(), tooDeep)
   t.match((await put(`{"type":"x","properties":${'['.repeat(40)}${']'.repeat(40)}}`)).json(), { status: 400 })
   for (const value of ['1e400', '1e126', '-1e126', '1e-131', '"\\ud800"', '{"\\udc00":1}']) {
     t.match(

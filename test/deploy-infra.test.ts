@@ -7,6 +7,7 @@ import { readConfig } from '../src/config.js'
 import { domains, keyNames, type TableDefinition, type TableId, tables } from '../src/dynamo/tables.js'
 import { access } from '../src/infra/access.js'
 import { tablesTemplate } from '../src/infra/cloudformation.js'
+import { infraCommands } from '../src/infra/commands.js'
 import { policyDocument } from '../src/infra/policy.js'
 import { serverlessTemplate } from '../src/infra/serverless.js'
 
@@ -122,7 +123,7 @@ t.test('with a role of its own, the projects table needs only that role', async 
 })
 
 t.test('the rule of the expiry function is the document’s', async t => {
-  const template = serverlessTemplate(domains, names)
+  const template = serverlessTemplate(domains, names, '../dist/lambda')
   const { ExpiryFunction, StreamFunction, ApiFunction } = template.Resources as unknown as Record<
     string,
     { Properties: { Handler: string; Events: Record<string, { Properties: Record<string, unknown> }> } }
@@ -138,7 +139,7 @@ t.test('the rule of the expiry function is the document’s', async t => {
   const text = JSON.stringify(template)
   const known = new Set([...Object.keys(template.Parameters), ...Object.keys(template.Resources)])
   for (const [, name = ''] of text.matchAll(/"Ref":"(\w+)"/g)) t.ok(known.has(name), `${name} is declared`)
-  const without = serverlessTemplate(['projects'], names)
+  const without = serverlessTemplate(['projects'], names, 'dist/lambda')
   t.strictSame(Object.keys(without.Resources), ['ApiFunction'])
   t.strictSame(Object.keys(without.Parameters), ['AdminToken', 'CursorKey'])
 })
@@ -151,8 +152,47 @@ t.test('quintet tables cloudformation for chosen domains and names', async t => 
   const { Resources } = parse(stdout)
   t.strictSame(Object.keys(Resources), ['TenantsTable', 'CelloTable'])
   t.equal(Resources.CelloTable.Properties.TableName, 'my-projects')
-  t.match(run('dist/src/cli.js', ['tables', 'policy', '--domains', 'x']), {
-    status: 1,
-    stderr: /quintet: DOMAINS must/
-  })
+  const functions = run('dist/src/cli.js', ['tables', 'serverless', '--domains', 'projects'])
+  t.equal(parse(functions.stdout).Globals.Function.CodeUri, 'dist/lambda', 'as seen from where it is printed')
+})
+
+t.test('a policy for a region, an account, an event bus and workflows', async t => {
+  const policy = (words: string[], env?: Record<string, string>) => {
+    const { stdout } = run('dist/src/cli.js', ['tables', 'policy', ...words], env)
+    return new Map(policyOf(stdout).map(({ Sid, Resource }) => [Sid, Resource]))
+  }
+  const policyOf = (text: string): { Sid: string; Resource: string[] }[] => JSON.parse(text).Statement
+  const here = ['--region', 'eu-west-1', '--account', '123456789012']
+  const layers = policy(['--domains', 'layers', ...here], { EVENT_BUS_NAME: 'mine', LAYERS_TABLE: 'my-layers' })
+  t.strictSame(layers.get('LayersTable'), ['arn:aws:dynamodb:eu-west-1:123456789012:table/my-layers'])
+  t.strictSame(layers.get('TellOfRemovals'), ['arn:aws:events:eu-west-1:123456789012:event-bus/mine'])
+  const machines = ['a', 'b', 'c'].map(name => `arn:aws:states:eu-west-1:123456789012:stateMachine:${name}`)
+  const [PROVISION_STATE_MACHINE_ARN = '', UPDATE_STATE_MACHINE_ARN = '', DELETE_STATE_MACHINE_ARN = ''] = machines
+  const env = { PROVISION_STATE_MACHINE_ARN, UPDATE_STATE_MACHINE_ARN, DELETE_STATE_MACHINE_ARN }
+  t.strictSame(policy(['--domains', 'tenants'], env).get('StartTenantWorkflows'), machines)
+  for (const [region, partition] of [
+    ['cn-north-1', 'aws-cn'],
+    ['us-gov-west-1', 'aws-us-gov']
+  ] as const) {
+    const found = policy(['--domains', 'tenants', '--region', region])
+    t.strictSame(found.get('TenantsTable'), [`arn:${partition}:dynamodb:${region}:*:table/tenants`])
+    t.strictSame(found.get('StartTenantWorkflows'), [`arn:${partition}:states:*:*:stateMachine:*`])
+  }
+})
+
+t.test('words that make no sense are refused with a line that says why', async t => {
+  for (const [words, message] of [
+    [['policy', '--domains', 'x'], /^DOMAINS must be out of .*, not "x"$/],
+    [['policy', '--domains', ''], /^DOMAINS must name one of .* at least$/],
+    [['policy', '--domains'], /^Option '--domains <value>' argument missing$/],
+    [['policy', '--region', 'eu west'], /^--region must be a region such as eu-west-1, not "eu west"$/],
+    [['policy', '--account', '12'], /^--account must be the 12 digits of an account, not "12"$/],
+    [['serverless', 'extra'], /^Unexpected argument 'extra'/]
+  ] as const) {
+    const [name, ...rest] = words
+    t.throws(() => infraCommands[name]?.(rest, {}), { message }, words.join(' '))
+  }
+  const wrong = run('dist/src/cli.js', ['tables', 'cloudformation', '--nonsense'])
+  t.match(wrong, { status: 2, stdout: '', stderr: /^quintet: Unknown option '--nonsense'.*\nUsage:/ })
+  t.match(run('dist/src/cli.js', ['tables', 'policy', '--help']), { status: 0, stdout: /^Usage:/, stderr: '' })
 })

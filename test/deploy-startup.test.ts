@@ -6,7 +6,12 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { readConfig } from '../src/config.js'
 import { openDatabase } from '../src/dynamo/database.js'
+import { listen } from '../src/dynamo/engine/http.js'
+import { openEngine } from '../src/dynamo/engine/index.js'
 import { explain } from '../src/dynamo/explain.js'
+import { createTable } from '../src/dynamo/schema.js'
+import { tables } from '../src/dynamo/tables.js'
+import { connect } from './engine-helpers.js'
 import type { Test } from './helpers.js'
 
 const path = (file: string) => fileURLToPath(new URL(`../src/${file}`, import.meta.url))
@@ -129,6 +134,26 @@ t.test('an endpoint that nobody listens on: up, but not ready', async t => {
   await until(/table cello cannot be asked: it cannot be reached \(ECONNREFUSED\)/)
   child.kill('SIGTERM')
   t.strictSame(await once(child, 'exit'), [0, null])
+})
+
+t.test('what the server’s policy does not allow, quintet tables names', async t => {
+  const { url } = await standIn(t, 'AccessDeniedException', 'may not')
+  const env = { ...CREDENTIALS, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL_DYNAMODB: url, DOMAINS: 'layers' }
+  const create = run(t, [path('cli.js'), 'tables', 'create'], env)
+  t.strictSame(await once(create.child, 'close'), [1, null])
+  t.match(create.output(), /^quintet: table layers cannot be created: that takes dynamodb:CreateTable, .+\n$/)
+
+  const engine = await openEngine()
+  t.teardown(() => engine.close())
+  await createTable(connect(engine), 'layers', tables.layers)
+  const guarded = await listen(async (target, body) => {
+    if (!target?.endsWith('DescribeTimeToLive')) return engine.handle(target, body)
+    return { status: 400, body: JSON.stringify({ __type: 'com.amazon.coral.service#AccessDeniedException' }) }
+  }, 0)
+  t.teardown(() => guarded.close())
+  const check = run(t, [path('cli.js'), 'tables', 'check'], { ...env, AWS_ENDPOINT_URL_DYNAMODB: guarded.url })
+  t.strictSame(await once(check.child, 'close'), [0, null], 'the table can be served')
+  t.match(check.output(), /^table layers may not be asked how items expire: that takes dynamodb:DescribeTimeToLive\n$/)
 })
 
 t.test('quintet tables check says the same', async t => {

@@ -5,6 +5,7 @@ import { crc32 } from 'node:zlib'
 import { CreateTableCommand, DescribeTableCommand } from '@aws-sdk/client-dynamodb'
 import t from 'tap'
 import { plain, start } from './engine-helpers.js'
+import { aboutEmbedded } from './outside.js'
 
 const item = { id: { S: 'a' } }
 const put = (more: object) => ({ TableName: 'plain', Item: { ...item, ...more } })
@@ -112,7 +113,7 @@ const hostile: [string | undefined, unknown, string?][] = [
 
 const text = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body))
 
-t.test('hostile requests are refused, one by one', async t => {
+t.test('hostile requests are refused, one by one', aboutEmbedded, async t => {
   const { engine, client } = await start(t)
   await client.send(new CreateTableCommand(plain()))
   for (const [operation, body, expected] of hostile) {
@@ -126,7 +127,7 @@ t.test('hostile requests are refused, one by one', async t => {
   t.ok(await client.send(new DescribeTableCommand({ TableName: 'plain' })), 'and the engine lives on')
 })
 
-t.test('the endpoint stands what a network does', async t => {
+t.test('the endpoint stands what a network does', aboutEmbedded, async t => {
   const { engine, client } = await start(t)
   await client.send(new CreateTableCommand(plain()))
   const { url, port, close } = await engine.listen(0)
@@ -167,7 +168,7 @@ t.test('the endpoint stands what a network does', async t => {
   t.ok(await client.send(new DescribeTableCommand({ TableName: 'plain' })), 'the engine is not')
 })
 
-t.test('a closed engine refuses', async t => {
+t.test('a closed engine refuses', aboutEmbedded, async t => {
   const { engine } = await start(t)
   await engine.close()
   t.equal((await engine.handle('DynamoDB_20120810.ListTables', '{}')).status, 500)

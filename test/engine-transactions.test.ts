@@ -135,12 +135,19 @@ t.test('a transaction that DynamoDB would not take is refused', async t => {
   const large = { data: { S: 'x'.repeat(399_000) } }
   await refused(
     Array.from({ length: 11 }, (_, i) => put(`${i}`, large)),
-    /4 ?MB/
+    'Transaction payload size cannot exceed 4MB. Payload Size: 4389078'
   )
   await t.rejects(transact(client, [{ Put: { TableName: 'nowhere', Item: key('a') } }]), {
     name: 'ResourceNotFoundException'
   })
   t.notOk(await get(client, 'a'))
+  const ids = Array.from({ length: 11 }, (_, i) => `${i}`)
+  for (const id of ids) await client.send(new PutItemCommand({ TableName, Item: { ...key(id), ...large } }))
+  const gets = ids.map(id => ({ Get: { TableName, Key: key(id) } }))
+  await t.rejects(client.send(new TransactGetItemsCommand({ TransactItems: gets })), {
+    name: 'ValidationException',
+    message: /^Payload in response is too large/
+  })
 })
 
 t.test('a transaction with a token is done once in ten minutes, restarts included', async t => {

@@ -36,7 +36,8 @@ t.test('a version that a channel holds does not expire', async t => {
   clock.now += 400 * 86_400_000
   await database.engine?.sweep()
   t.match(await version(1), { status: 'deprecated' }, 'still there')
-  t.match(await version(2), { status: 'deleted' }, 'which the other is not')
+  const gone = database.engine ? { status: 'deleted' } : { status: 404 }
+  t.match(await version(2), gone, 'which the other is not; in process it comes back as deleted')
 })
 
 t.test('a channel that moves lets go: what nothing else keeps begins to expire', async t => {

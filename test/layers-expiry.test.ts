@@ -8,11 +8,12 @@ import { start } from './helpers.js'
 import { arn, at, publish } from './layers-helpers.js'
 import { eventOf, handlers, NOW, nothing, pk, REMOVED, record, row } from './layers-records.js'
 import { persist, startBus, startLambda } from './layers-standins.js'
+import { aboutEmbedded } from './outside.js'
 
 /** The engine's own sweeper and what it tells: these tests are about the embedded engine. */
 const embedded = { EMBEDDED_DATA: 'memory' }
 
-t.test('embedded: a deprecated layer expires, and comes back as deleted', async t => {
+t.test('embedded: a deprecated layer expires, and comes back as deleted', aboutEmbedded, async t => {
   const log: string[] = []
   const env = { LAYER_EXPIRY_DAYS: '0.00002' }
   const started = await start(t, { domains: ['layers'], log, env: { ...embedded, ...env } })
@@ -40,7 +41,7 @@ t.test('embedded: a deprecated layer expires, and comes back as deleted', async 
   t.match(lines, [{ region: 'eu-west-1', layer: arn(1).slice(0, -2), version: 1 }])
 })
 
-t.test('embedded: what can never be handled is reported, and keeps nothing else', async t => {
+t.test('embedded: what can never be handled is reported, and keeps nothing else', aboutEmbedded, async t => {
   const log: string[] = []
   const { raw, database } = await start(t, { domains: ['layers'], now: () => NOW, log, env: embedded })
   await raw.put('layers', row(1, { arn: 'not an arn' }))
@@ -54,7 +55,7 @@ t.test('embedded: what can never be handled is reported, and keeps nothing else'
   t.equal(log.filter(line => line.includes('has expired')).length, 1)
 })
 
-t.test('a delete by hand makes no event in the embedded engine either', async t => {
+t.test('a delete by hand makes no event in the embedded engine either', aboutEmbedded, async t => {
   // The rows expire only once the first is gone: else the engine's own sweep could come before the delete.
   let now = NOW - 20_000
   const { raw, database } = await start(t, { domains: ['layers'], now: () => now, env: embedded })

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { listen } from '../src/dynamo/engine/http.js'
 import type { Output } from '../src/migrate/output.js'
 import { start, type Test } from './helpers.js'
+import { dispatchOf } from './outside.js'
 import { createDatabase, type PostgresServer, type RunningPostgres } from './postgres.js'
 
 const CLI = fileURLToPath(new URL('../src/cli.js', import.meta.url))
@@ -22,20 +23,22 @@ export interface Ran {
   lines: string[]
 }
 
-/** PostgreSQL, an engine with an endpoint, and the command line between them. */
+/** PostgreSQL, a DynamoDB with a door before it, and the command line between them. */
 export async function startMigration(t: Test, server: PostgresServer) {
   const postgres = await createDatabase(t, server)
   const started = await start(t, { domains: ['projects'] })
   const door: Door = {}
+  const dispatch = dispatchOf(started.database)
   const endpoint = await listen(async (target, body) => {
     const instead = await door.before?.(target ?? '', String(body))
     if (instead) return instead
-    const answer = await started.database.engine?.handle(target, body)
+    const answer = await dispatch(target, body)
     await door.after?.(target ?? '')
-    return answer ?? { status: 500, body: '' }
+    return answer
   }, 0)
   t.teardown(() => endpoint.close())
-  const env = { DYNAMODB: endpoint.url, PATH: process.env.PATH ?? '' }
+  const place = { DYNAMODB: endpoint.url, PROJECTS_TABLE: started.config.tables.projects }
+  const env = { ...place, PATH: process.env.PATH ?? '' }
 
   const launch = (words: string[], more: Record<string, string> = {}, flags: string[] = []) =>
     spawn(process.execPath, [...flags, CLI, 'migrate', ...words], { env: { ...env, ...more } })
@@ -46,7 +49,7 @@ export async function startMigration(t: Test, server: PostgresServer) {
     ...started,
     postgres,
     door,
-    endpoint: endpoint.url,
+    place,
     file: join(postgres.folder, `${postgres.name}.jsonl`),
     launch,
     migrate,

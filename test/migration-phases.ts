@@ -13,7 +13,7 @@ export async function phases(t: Test, server: PostgresServer) {
   const begin = async (store: string, more: { now?: () => number } = {}) => {
     const log: string[] = []
     const env = {
-      DYNAMODB: migration.endpoint,
+      ...migration.place,
       PROJECTS_STORE: store,
       PROJECTS_POSTGRES_URL: migration.postgres.urlWithoutPassword,
       PGPASSWORD: migration.postgres.password,

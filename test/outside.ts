@@ -3,6 +3,7 @@ import { DeleteTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { Config } from '../src/config.js'
 import type { Observer } from '../src/dynamo/client.js'
 import { type Database, openDatabase } from '../src/dynamo/database.js'
+import type { Dispatch } from '../src/dynamo/engine/dispatch.js'
 import { createTable } from '../src/dynamo/schema.js'
 import { type TableNames, tables, tablesOf } from '../src/dynamo/tables.js'
 import type { StartOptions, Test } from './helpers.js'
@@ -20,6 +21,23 @@ export const aboutEmbedded = { skip: process.env.TEST_DYNAMODB ? 'about the embe
 
 /** Credentials of an engine that asks for none, but finds tables by them. */
 export const anonymous = { region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }
+
+/** What answers a test's requests, for a door to be put before it: its embedded engine, or the endpoint. */
+export const dispatchOf = ({ engine }: Database): Dispatch => engine?.handle ?? forward
+
+/** DynamoDB Local finds tables by the access key, and does not look at the signature. */
+const AUTHORIZATION =
+  'AWS4-HMAC-SHA256 Credential=local/20200101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=none'
+
+const forward: Dispatch = async (target, body) => {
+  const headers = {
+    'content-type': 'application/x-amz-json-1.0',
+    authorization: AUTHORIZATION,
+    ...(target ? { 'x-amz-target': target } : {})
+  }
+  const answer = await fetch(String(process.env.TEST_DYNAMODB), { method: 'POST', headers, body })
+  return { status: answer.status, body: await answer.text() }
+}
 
 /** Names that no other test uses, by the variables that set them. */
 export function freshNames(): Record<string, string> {

@@ -17,26 +17,31 @@ t.test(
     const done: string[] = []
     let running = 0
     let most = 0
-    const job = (name: string, ms: number) => async () => {
+    const job = (name: string, wait?: Promise<unknown>) => async () => {
       running += 1
       most = Math.max(most, running)
-      await sleep(ms)
+      await (wait ?? sleep(0))
       done.push(name)
       running -= 1
     }
+    let release = () => {}
+    const held = new Promise<void>(resolve => {
+      release = resolve
+    })
     const taken = [
-      queue.add('a', job('a1', 30)),
-      queue.add('a', job('a2', 0)),
-      queue.add('b', job('b1', 0)),
-      queue.add('b', job('b2', 0)),
-      queue.add('c', job('c1', 0)),
-      queue.add('c', job('c2', 0)),
-      queue.add('d', job('d1', 0))
+      queue.add('a', job('a1', held)),
+      queue.add('a', job('a2')),
+      queue.add('b', job('b1')),
+      queue.add('b', job('b2')),
+      queue.add('c', job('c1')),
+      queue.add('c', job('c2')),
+      queue.add('d', job('d1'))
     ]
     t.strictSame(taken, [true, true, true, true, true, true, false], 'the seventh finds no room')
     t.equal(pending, 6)
     await queue.settled('a', 5)
     t.notOk(done.includes('a1'), 'waiting has an end')
+    release()
     await queue.settled('a', 5000)
     t.strictSame(
       done.filter(name => name.startsWith('a')),

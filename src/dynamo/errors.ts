@@ -46,7 +46,7 @@ export function toProblem(error: unknown): unknown {
   const failure = error as DynamoError
   if (failure.name === 'ConditionalCheckFailedException') return withSafeImages(failure)
   if (failure.CancellationReasons) return cancellation(failure)
-  if (/aggregate size/i.test(failure.message)) return new Problem('transaction-too-large')
+  if (/payload (size cannot|in response is too)/i.test(failure.message)) return new Problem('transaction-too-large')
   if (/item size/i.test(failure.message) && failure.name === 'ValidationException') return new Problem('item-too-large')
   if (/nesting levels/i.test(failure.message)) return new Problem('nesting-too-deep')
   if (BUSY.has(failure.name) || failure.$fault === 'server' || NETWORK.test(failure.code ?? ''))
@@ -59,6 +59,7 @@ function cancellation(failure: DynamoError): unknown {
   if (reasons.some(({ Code }) => BUSY_REASONS.has(Code ?? ''))) return unavailable(failure)
   if (reasons.some(({ Code }) => Code === 'ConditionalCheckFailed')) return withSafeImages(failure)
   if (reasons.some(({ Message }) => /item size/i.test(Message ?? ''))) return new Problem('item-too-large')
+  if (reasons.some(({ Message }) => /nesting levels/i.test(Message ?? ''))) return new Problem('nesting-too-deep')
   return failure
 }
 

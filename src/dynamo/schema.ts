@@ -52,6 +52,17 @@ export async function createTable(client: DynamoDBClient, name: string, table: T
   return created
 }
 
+/** The attribute that items expire by, if they do. To serve a table, one need not be allowed to ask. */
+async function expiryOf(client: DynamoDBClient, TableName: string): Promise<string | undefined> {
+  try {
+    const { TimeToLiveDescription: found } = await client.send(new DescribeTimeToLiveCommand({ TableName }))
+    return found?.TimeToLiveStatus?.startsWith('ENABL') ? found.AttributeName : undefined
+  } catch (error) {
+    if ((error as Error).name === 'AccessDeniedException') return 'not allowed'
+    throw error
+  }
+}
+
 async function enableExpiry(client: DynamoDBClient, TableName: string, AttributeName: string): Promise<void> {
   const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName }))
   if (TimeToLiveDescription?.TimeToLiveStatus?.startsWith('ENABL')) return
@@ -85,10 +96,10 @@ export async function tableDifferences(
 export async function tableWarnings(client: DynamoDBClient, name: string, table: TableDefinition): Promise<string[]> {
   const warnings: string[] = []
   if (table.ttl) {
-    const { TimeToLiveDescription: ttl } = await client.send(new DescribeTimeToLiveCommand({ TableName: name }))
-    if (!ttl?.TimeToLiveStatus?.startsWith('ENABL') || ttl.AttributeName !== table.ttl) {
-      warnings.push(`table ${name} does not expire items by ${table.ttl}`)
-    }
+    const expiry = await expiryOf(client, name)
+    if (expiry === 'not allowed') {
+      warnings.push(`table ${name} may not be asked how items expire: that takes dynamodb:DescribeTimeToLive`)
+    } else if (expiry !== table.ttl) warnings.push(`table ${name} does not expire items by ${table.ttl}`)
   }
   if (table.stream) {
     const { Table } = await client.send(new DescribeTableCommand({ TableName: name }))

@@ -39,7 +39,8 @@ function toAttribute(value: unknown, depth: number): AttributeValue {
 function toContainer(value: object, depth: number): AttributeValue {
   if (value instanceof Uint8Array) return { B: value }
   if (value instanceof Set) return toSet([...value])
-  if (depth >= MAX_DEPTH) throw new Problem('nesting-too-deep', `Values may be nested ${MAX_DEPTH} levels deep`)
+  // A map or list at the last level is refused even if it is empty.
+  if (depth + 1 >= MAX_DEPTH) throw new Problem('nesting-too-deep', `Values may be nested ${MAX_DEPTH} levels deep`)
   if (Array.isArray(value)) return { L: value.map(v => toAttribute(v ?? null, depth + 1)) }
   return { M: marshal(value as Item, depth + 1) }
 }

@@ -23,7 +23,7 @@ export type Action =
 
 export const access: Record<TableId, TableAccess> = {
   deployments: {
-    actions: ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem', 'ConditionCheckItem'],
+    actions: ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
     indexes: ['CreateDateIndex']
   },
   aliases: {

@@ -1,8 +1,7 @@
-import { parseArgs } from 'node:util'
 import { readConfig } from '../config.js'
 import { tables } from '../dynamo/tables.js'
+import { parseWords, WrongUsage } from '../usage.js'
 import { policyJson, serverlessYaml, tablesYaml } from './files.js'
-import { ANYWHERE } from './policy.js'
 
 type Env = Record<string, string | undefined>
 
@@ -14,7 +13,8 @@ export const INFRA_USAGE = `  quintet tables cloudformation [--domains a,b]   pr
 /** Commands that print what is generated from the declarations; they ask no database. */
 export const infraCommands: Record<string, (words: string[], env: Env) => number> = {
   cloudformation: (words, env) => print(words, env, ({ domains, names }) => tablesYaml(domains, names)),
-  serverless: (words, env) => print(words, env, ({ domains, names }) => serverlessYaml(domains, names)),
+  // A template that is printed is most likely kept where the command is run.
+  serverless: (words, env) => print(words, env, ({ domains, names }) => serverlessYaml(domains, names, 'dist/lambda')),
   policy: (words, env) => print(words, env, ({ domains, names, scope }) => policyJson(domains, names, scope))
 }
 
@@ -28,19 +28,40 @@ function print(words: string[], env: Env, text: (choice: Choice) => string): num
 /** The domains, names and places that the words and the environment choose. */
 function choose(words: string[], env: Env) {
   const option = { type: 'string' } as const
-  const { values } = parseArgs({ args: words, options: { domains: option, region: option, account: option } })
-  const variables = ['DOMAINS', ...Object.values(tables).map(table => table.variable)]
-  const chosen = Object.fromEntries(variables.map(name => [name, env[name]]))
-  const config = readConfig({ ...chosen, ...(values.domains ? { DOMAINS: values.domains } : {}) })
-  const machines = ['PROVISION_STATE_MACHINE_ARN', 'UPDATE_STATE_MACHINE_ARN', 'DELETE_STATE_MACHINE_ARN']
-    .map(name => env[name])
-    .filter(value => value !== undefined)
+  const { values } = parseWords(words, { domains: option, region: option, account: option })
+  const chosen = Object.fromEntries(VARIABLES.map(name => [name, env[name]]))
+  const DOMAINS = values.domains === undefined ? env.DOMAINS : values.domains || ','
+  const config = readConfig({ ...chosen, DOMAINS, DYNAMODB: 'aws' }, 'tables')
+  const region = matching('--region', values.region, /^[a-z]{2}(-[a-z]+)+-\d{1,2}$/, 'a region such as eu-west-1')
+  const account = matching('--account', values.account, /^\d{12}$/, 'the 12 digits of an account')
+  const partition = partitionOf(region)
+  const { CREATE, UPDATE, DELETE } = config.tenants.stepFunctions?.stateMachines ?? {}
   const scope = {
-    ...ANYWHERE,
-    region: values.region ?? ANYWHERE.region,
-    account: values.account ?? ANYWHERE.account,
-    stateMachines: machines.length ? machines : ANYWHERE.stateMachines,
-    assumeRole: env.CELLO_DYNAMODB_ASSUME_ROLE_ARN
+    partition,
+    region: region ?? '*',
+    account: account ?? '*',
+    stateMachines:
+      CREATE && UPDATE && DELETE ? [CREATE, UPDATE, DELETE] : [`arn:${partition}:states:*:*:stateMachine:*`],
+    assumeRole: config.projects.assumeRoleArn,
+    eventBus: config.layers.eventBus
   }
   return { domains: config.domains, names: config.tables, scope }
+}
+
+/** The server's variables that say what is used. */
+const VARIABLES = [
+  ...Object.values(tables).map(table => table.variable),
+  ...['PROVISION_STATE_MACHINE_ARN', 'UPDATE_STATE_MACHINE_ARN', 'DELETE_STATE_MACHINE_ARN'],
+  ...['CELLO_DYNAMODB_ASSUME_ROLE_ARN', 'EVENT_BUS_NAME']
+]
+
+function matching(name: string, value: string | undefined, pattern: RegExp, what: string): string | undefined {
+  if (value === undefined || pattern.test(value)) return value
+  throw new WrongUsage(`${name} must be ${what}, not "${value}"`)
+}
+
+/** China and the US government have their own. */
+function partitionOf(region = ''): string {
+  if (region.startsWith('cn-')) return 'aws-cn'
+  return region.startsWith('us-gov-') ? 'aws-us-gov' : 'aws'
 }

@@ -12,8 +12,8 @@ const yaml = (template: object) =>
 
 export const tablesYaml = (domains: readonly Domain[], names: TableNames) => yaml(tablesTemplate(domains, names))
 
-export const serverlessYaml = (domains: readonly Domain[], names: TableNames) =>
-  yaml(serverlessTemplate(domains, names))
+export const serverlessYaml = (domains: readonly Domain[], names: TableNames, code: string) =>
+  yaml(serverlessTemplate(domains, names, code))
 
 export const policyJson = (domains: readonly Domain[], names: TableNames, scope?: PolicyScope) =>
   `${JSON.stringify(policyDocument(domains, names, scope), null, 2)}\n`

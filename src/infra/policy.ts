@@ -20,6 +20,8 @@ export interface PolicyScope {
   stateMachines: readonly Arn[]
   /** The role that the projects table is reached with, if any. */
   assumeRole?: string
+  /** The bus that removals of layers are told on: its name, or its ARN. */
+  eventBus?: string
 }
 
 export const ANYWHERE: PolicyScope = {
@@ -92,7 +94,8 @@ export function policyDocument(domains: readonly Domain[], names: TableNames, sc
   const { partition, region, account } = scope
   const arn = (service: string, resource: string) => `arn:${partition}:${service}:${region}:${account}:${resource}`
   const layers = arn('dynamodb', `table/${names.layers}`)
-  const bus = arn('events', 'event-bus/default')
+  const { eventBus = 'default' } = scope
+  const bus = eventBus.startsWith('arn:') ? eventBus : arn('events', `event-bus/${eventBus}`)
   const layerVersions = `arn:${partition}:lambda:*:${account}:layer:*:*`
   const behindStream = [
     ...streamStatements(`${layers}/stream/*`, layers, bus),

@@ -15,7 +15,8 @@ const STATE_MACHINES = {
   DELETE_STATE_MACHINE_ARN: 'DeleteStateMachineArn'
 }
 
-export function serverlessTemplate(domains: readonly Domain[], names: TableNames) {
+/** `code` is where the bundle is, as seen from the template. */
+export function serverlessTemplate(domains: readonly Domain[], names: TableNames, code: string) {
   const hasLayers = domains.includes('layers')
   return {
     AWSTemplateFormatVersion: '2010-09-09',
@@ -26,7 +27,7 @@ export function serverlessTemplate(domains: readonly Domain[], names: TableNames
       Function: {
         Runtime: 'nodejs22.x',
         Architectures: ['arm64'],
-        CodeUri: '../dist/lambda',
+        CodeUri: code,
         Timeout: 30,
         MemorySize: 1024,
         Environment: { Variables: { DYNAMODB: 'aws', ...tableVariables(domains, names) } }
@@ -54,7 +55,7 @@ function parameters(domains: readonly Domain[]) {
     CursorKey: secret('What cursors are signed with, the same on every instance'),
     ...(domains.includes('tenants')
       ? {
-          TenantStackVersion: text('The current version of a tenant’s stack, such as 1.4.0'),
+          TenantStackVersion: text('The current version of the stack of a tenant, such as 1.4.0'),
           ...Object.fromEntries(machines)
         }
       : {}),

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import type { Config } from '../config.js'
 import { openDatabase } from '../dynamo/database.js'
 import { explain } from '../dynamo/explain.js'
@@ -8,6 +7,7 @@ import { urlProblem } from '../postgres/url.js'
 import { Problem } from '../problems.js'
 import { projectCopies } from '../services/project-copies.js'
 import { projectLookups } from '../services/project-lookups.js'
+import { parseWords, WrongUsage } from '../usage.js'
 import { dump } from './dump.js'
 import { load } from './load.js'
 import { createOutput } from './output.js'
@@ -23,9 +23,6 @@ export const MIGRATE_USAGE = `  quintet migrate dump [--from <postgres url>] --t
 Without --from, PROJECTS_POSTGRES_URL names the database. A password is better in PGPASSWORD, or typed when asked for,
 than in a URL on the command line, where others on the machine can see it for a moment.`
 
-/** Words that make no sense; the usage is shown. */
-export class WrongUsage extends Error {}
-
 interface Context {
   env: Record<string, string | undefined>
   config: Config
@@ -37,7 +34,7 @@ const output = () => createOutput(process.stdout, Date.now)
 
 export const migrateCommands: Record<string, Command> = {
   async dump(words, context) {
-    const { values } = parse(words, { from: { type: 'string' }, to: { type: 'string' } })
+    const { values } = parseWords(words, { from: { type: 'string' }, to: { type: 'string' } })
     if (!values.to) throw new WrongUsage('--to <file> is missing')
     const client = await connect(urlOf(values.from, context), passwordFrom(context.env))
     try {
@@ -48,7 +45,7 @@ export const migrateCommands: Record<string, Command> = {
   },
 
   async load(words, context) {
-    const { values, positionals } = parse(words, { overwrite: { type: 'boolean' } }, true)
+    const { values, positionals } = parseWords(words, { overwrite: { type: 'boolean' } }, true)
     const [path, ...more] = positionals
     if (path === undefined || more.length) throw new WrongUsage('one file is needed')
     return withTable(context.config, (_dynamo, entities) =>
@@ -57,7 +54,7 @@ export const migrateCommands: Record<string, Command> = {
   },
 
   async verify(words, context) {
-    const { values } = parse(words, { from: { type: 'string' } })
+    const { values } = parseWords(words, { from: { type: 'string' } })
     const url = urlOf(values.from, context)
     const password = passwordFrom(context.env)
     const snapshot = await connect(url, password)
@@ -72,22 +69,12 @@ export const migrateCommands: Record<string, Command> = {
   },
 
   async status(words, { config }) {
-    const { values } = parse(words, { url: { type: 'string', multiple: true }, since: { type: 'string' } })
+    const { values } = parseWords(words, { url: { type: 'string', multiple: true }, since: { type: 'string' } })
     const since = values.since === undefined ? undefined : Date.parse(values.since)
     if (Number.isNaN(since)) throw new WrongUsage('--since must be a time such as 2026-01-31T12:00:00Z')
     for (const url of values.url ?? [])
       if (!isServer(url)) throw new WrongUsage('--url must be such as http://node1:3000')
     return status(values.url ?? [`http://127.0.0.1:${config.port}`], since, output())
-  }
-}
-
-type Options = NonNullable<Parameters<typeof parseArgs>[0]>['options']
-
-function parse<const O extends NonNullable<Options>>(args: string[], options: O, allowPositionals = false) {
-  try {
-    return parseArgs({ args, options, allowPositionals })
-  } catch (error) {
-    throw new WrongUsage((error as Error).message)
   }
 }
 

@@ -86,10 +86,10 @@ export function assertStorable(body: object): void {
   let level: unknown[] = [body]
   // The body itself is the item, so its members are at the first level.
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) throw new Problem('nesting-too-deep', `Values may be nested ${MAX_DEPTH} levels deep`)
     const next: unknown[] = []
     for (const value of level) {
       if (typeof value === 'object' && value !== null) {
+        if (depth >= MAX_DEPTH) throw new Problem('nesting-too-deep', `Values may be nested ${MAX_DEPTH} levels deep`)
         for (const name in value) {
           assertName(name)
           next.push((value as Record<string, unknown>)[name])

@@ -99,7 +99,8 @@ function isEqual(left: Value, right: Value): boolean {
 const areEqualLists = (left: Value[], right: Value[]) =>
   left.length === right.length && left.every((value, i) => isEqual(value, right[i] as Value))
 
-function areEqualMaps(left: Item, right: Item): boolean {
+/** Whether two maps, or two items, hold the same. */
+export function areEqualMaps(left: Item, right: Item): boolean {
   const names = Object.keys(left)
   if (names.length !== Object.keys(right).length) return false
   return names.every(name => Object.hasOwn(right, name) && isEqual(left[name] as Value, right[name] as Value))

@@ -1,3 +1,4 @@
+import type { Move } from './capacity.js'
 import type { Database } from './database.js'
 import type { SubStore } from './dynalite.js'
 import { validation } from './errors.js'
@@ -12,6 +13,8 @@ type Callback = Parameters<SubStore['get']>[1]
 /** Collects what a write changes, and lets it read its own changes; nothing is stored until they are committed as one. */
 export class Overlay extends ReadStore {
   readonly #pending = new Map<string, unknown>()
+  /** What the items written so far have moved in indexes. */
+  readonly moves: Move[] = []
 
   constructor(db: Database) {
     super(db)
@@ -78,8 +81,11 @@ export class Overlay extends ReadStore {
       checkKeys(table, item)
       checkSize(item)
     }
-    const after = item ? derivedRows(table, ttl, item) : new Map<string, unknown>()
-    if (old) for (const gone of derivedRows(table, ttl, old).keys()) this.change(gone, undefined)
+    const [before, after] = [old, item].map(one =>
+      one ? derivedRows(table, ttl, one) : new Map<string, unknown>()
+    ) as [Move['before'], Move['after']]
+    this.moves.push({ table: tableName, before, after })
+    for (const gone of before.keys()) this.change(gone, undefined)
     for (const [derived, value] of after) this.change(derived, value)
     if (item || old) this.change(row, item)
   }
@@ -93,4 +99,4 @@ function checkSize(item: Item): void {
   if (nestsTooDeep(item)) throw tooDeep()
 }
 
-export const tooDeep = () => validation('Nesting Levels have exceeded supported limits')
+export const tooDeep = (more = '') => validation(`Nesting Levels have exceeded supported limits${more}`)

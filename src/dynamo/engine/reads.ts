@@ -1,4 +1,4 @@
-import { consumed, type Unit } from './capacity.js'
+import { atLeastOne, consumed, type Unit } from './capacity.js'
 import type { Database } from './database.js'
 import { act, type Operation } from './dynalite.js'
 import { validation } from './errors.js'
@@ -16,7 +16,10 @@ export const readOne = (db: Database, name: Operation) => async (data: Data) =>
 /** A read of many rows, all of one moment: half of a transaction is never seen, and no writer waits. */
 export const readMany = (db: Database, name: Operation) => async (data: Data) => {
   const request = judge(check(name, data))
-  return db.reading(snapshot => act(name, new ReadStore(db, snapshot, request.ExclusiveStartKey as Item), request))
+  const answer = await db.reading(snapshot =>
+    act(name, new ReadStore(db, snapshot, request.ExclusiveStartKey as Item), request)
+  )
+  return atLeastOne(answer as Data, request.ConsistentRead)
 }
 
 const { AttributesToGet, ConsistentRead, ReturnConsumedCapacity, ...getTypes } = typesOf('GetItem')
@@ -50,7 +53,8 @@ export const transactGet = (db: Database) => async (data: Data) => {
       const whole = store.item(get.TableName as string, get.Key as Item)
       units.push({ table: get.TableName as string, bytes: whole ? itemBytes(whole) : 0 })
     }
-    if (units.reduce((sum, unit) => sum + unit.bytes, 0) > MAX_BYTES) throw tooLarge()
+    const bytes = units.reduce((sum, unit) => sum + unit.bytes, 0)
+    if (bytes > MAX_BYTES) throw validation(`Payload in response is too large.${bytes}`)
     return { Responses, ...consumed('Read', request.ReturnConsumedCapacity, units) }
   })
 }
@@ -66,5 +70,3 @@ function refuseRepeated(store: ReadStore, gets: Data[]): void {
     seen.add(place)
   }
 }
-
-const tooLarge = () => validation('Aggregate size of all items in the transaction exceeds the limit of 4 MB')

@@ -7,7 +7,7 @@ import { tooDeep } from './overlay.js'
 import { isDeeper, itemBytes, MAX_ITEM_BYTES, nestsTooDeep } from './sizes.js'
 import type { Data, Item } from './types.js'
 
-// The deepest that may hold an item of 32 levels: a batch's request, its tables, their writes, the write, the put.
+// Deep enough for every item that is stored, in a batch: its request, its tables, their writes, the write, the put.
 const MAX_BODY_DEPTH = 5 + 66
 const MAX_EXPRESSION_BYTES = 4096
 
@@ -34,6 +34,7 @@ const more: Partial<Record<Operation, Types>> = {
   PutItem: onFailure,
   UpdateItem: onFailure,
   DeleteItem: onFailure,
+  Scan: { ConsistentRead: 'Boolean' },
   CreateTable: stream,
   // The first is how dynalite is told that a stream is change enough.
   UpdateTable: { UpdateStreamEnabled: 'Boolean', ...stream }
@@ -101,9 +102,8 @@ export function checkMember(name: Operation, data: Data): void {
   restoreGroups()
   for (const item of wholeItems(data)) {
     if (itemBytes(item) > MAX_ITEM_BYTES) throw validation('Item size has exceeded the maximum allowed size')
-    if (nestsTooDeep(item)) throw tooDeep()
+    if (nestsTooDeep(item)) throw tooDeep(': Attributes in the item have nested levels beyond supported limit')
   }
-  if (data.ExpressionAttributeValues && nestsTooDeep(data.ExpressionAttributeValues as Item)) throw tooDeep()
 }
 
 /** Hands conditions and filters to dynalite's parser without their groups; call what this gives once they are parsed. */

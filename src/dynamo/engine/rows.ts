@@ -3,6 +3,7 @@ import { validation } from './errors.js'
 import type { Item, Table, Value } from './types.js'
 
 const settings = /^(?:table|ttl)~(.+)$/
+const indexed = /^index-(local|global)~[^~]+~([^~]+)~/
 
 /** Where everything is: every row's key, or the prefix of many, which ends in `~`. */
 export const keys = {
@@ -15,6 +16,11 @@ export const keys = {
   items: (table: string) => `item-${table}~`,
   index: (type: string, table: string, index: string) => `index-${type.toLowerCase()}~${table}~${index}~`,
   indexes: (type: string, table: string) => `index-${type.toLowerCase()}~${table}~`,
+  /** The type and name of the index that a row is in, if it is in one. */
+  indexOf: (key: string) => {
+    const [, type, name] = indexed.exec(key) ?? []
+    return name === undefined ? undefined : `${type}~${name}`
+  },
   tags: (table: string) => `tag-${table}~`,
   expiries: (table: string) => `expiry~${table}~`,
   expiry: (table: string, seconds: number, item: string) => `expiry~${table}~${padded(seconds)}/${item}`,

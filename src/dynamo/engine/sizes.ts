@@ -3,11 +3,8 @@ import type { Item, Value } from './types.js'
 /** DynamoDB's limit for an item, attribute names included. */
 export const MAX_ITEM_BYTES = 400 * 1024
 
-/** How many maps and lists may lie one inside the other. */
-const MAX_NESTING = 32
-
-// A value inside n maps or lists is 2n + 1 levels of JSON deep, and the item itself is one more.
-const MAX_JSON_DEPTH = 2 * MAX_NESTING + 2
+/** How many maps and lists may lie one inside the other: what is in the innermost is at DynamoDB's level 32. */
+const MAX_NESTING = 31
 
 const bytes = (text: string) => Buffer.byteLength(text, 'utf8')
 const sum = <T>(list: T[], size: (part: T) => number) => list.reduce((total, part) => total + size(part), 0)
@@ -43,5 +40,10 @@ export function isDeeper(json: unknown, limit: number): boolean {
   return limit === 0 || Object.values(json).some(part => isDeeper(part, limit - 1))
 }
 
-/** Whether an item, or a map of expression values, nests deeper than DynamoDB allows. */
-export const nestsTooDeep = (item: Item) => isDeeper(item, MAX_JSON_DEPTH)
+/** Whether an item nests deeper than DynamoDB allows. */
+export const nestsTooDeep = (item: Item) => Object.values(item).some(value => nestsBeyond(value, MAX_NESTING))
+
+function nestsBeyond({ L, M }: Value, room: number): boolean {
+  const parts = L ?? (M && Object.values(M))
+  return parts !== undefined && (room === 0 || parts.some(part => nestsBeyond(part, room - 1)))
+}

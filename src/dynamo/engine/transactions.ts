@@ -65,18 +65,25 @@ export const transactWrite = (db: Database, tokens: Tokens) => async (data: Data
   const token = request.ClientRequestToken as string | undefined
   const members = (request.TransactItems as Data[]).map(toMember)
   return db.write(async () => {
-    if (token !== undefined && tokens.isKnown(token, hash)) return answer(request, [])
     const overlay = new Overlay(db)
+    if (token !== undefined && tokens.isKnown(token, hash)) return repeated(overlay, request, members)
     refuseRepeated(overlay, members)
     const units = await writeAll(overlay, members)
     const stored = token === undefined ? undefined : tokens.note(overlay, token, hash)
     await overlay.commit()
     stored?.()
-    return answer(request, units)
+    return consumed('Write', request.ReturnConsumedCapacity, units, overlay.moves)
   })
 }
 
-const answer = (request: Data, units: Unit[]) => consumed('Write', request.ReturnConsumedCapacity, units)
+/** What was done already is only read again. */
+function repeated(overlay: Overlay, { ReturnConsumedCapacity }: Data, members: Member[]) {
+  const units = members.map(({ request: { TableName }, key }) => ({
+    table: TableName,
+    bytes: itemBytes(overlay.item(TableName, key) ?? {})
+  }))
+  return consumed('Read', ReturnConsumedCapacity, units)
+}
 
 function toMember(member: Data): Member {
   const [kind, ...others] = Object.keys(member) as Kind[]
@@ -101,7 +108,7 @@ function refuseRepeated(overlay: Overlay, members: Member[]): void {
     seen.add(place)
     bytes += itemBytes((request.Item ?? {}) as Item) + itemBytes((request.ExpressionAttributeValues ?? {}) as Item)
   }
-  if (bytes > MAX_BYTES) throw validation('Aggregate size of all items in the transaction exceeds the limit of 4 MB')
+  if (bytes > MAX_BYTES) throw validation(`Transaction payload size cannot exceed 4MB. Payload Size: ${bytes}`)
 }
 
 async function writeAll(overlay: Overlay, members: Member[]): Promise<Unit[]> {

@@ -1,3 +1,4 @@
+import { withIndexes } from './capacity.js'
 import type { Database } from './database.js'
 import { act, type Operation, type Parsed } from './dynalite.js'
 import { isApiError, isConditionFailure } from './errors.js'
@@ -14,7 +15,7 @@ export const write = (db: Database, name: Operation) => async (data: Data) => {
     try {
       const answer = await actOn(overlay, name, request)
       await overlay.commit()
-      return answer
+      return withIndexes(answer as Data, request.ReturnConsumedCapacity, overlay.moves)
     } catch (err) {
       throw withOldItem(err, overlay, request)
     }
