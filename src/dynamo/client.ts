@@ -36,7 +36,9 @@ interface DocumentCommand {
   clientCommand: { schema: [unknown, unknown, Operation] }
 }
 
-const MAX_CONFLICTS = 12
+/** Seconds of patience on the whole: a race that has a winner each round is not to end in failures. */
+const MAX_CONFLICTS = 30
+const MAX_CONFLICT_WAIT_MS = 500
 
 /**
  * The way of every item to and from DynamoDB: marshalled, checked against DynamoDB's limits, freed of what ElectroDB
@@ -70,7 +72,7 @@ export function createDynamo(client: DynamoDBClient, observe: Observer, send: Se
         return unmarshalOutput(await once(operation, input, options))
       } catch (error) {
         if (attempt === MAX_CONFLICTS || !isConflict(error)) throw toProblem(error)
-        await sleep(Math.random() * Math.min(20 * 2 ** attempt, 1000))
+        await sleep(Math.random() * Math.min(20 * 2 ** attempt, MAX_CONFLICT_WAIT_MS))
       }
     }
   }
