@@ -24,11 +24,7 @@ const BUSY = new Set([
   'TimeoutError'
 ])
 /** Why a part of a transaction was not even judged. */
-export const BUSY_REASONS: ReadonlySet<string> = new Set([
-  'ThrottlingError',
-  'ProvisionedThroughputExceeded',
-  'TransactionConflict'
-])
+const BUSY_REASONS = new Set(['ThrottlingError', 'ProvisionedThroughputExceeded', 'TransactionConflict'])
 const NETWORK = /^(E[A-Z]+|UND_ERR_\w+)$/
 
 /**

@@ -1,5 +1,3 @@
-import { BUSY_REASONS } from './errors.js'
-
 /** What became of one part of a cancelled transaction. */
 export interface Part<T = Record<string, unknown>> {
   /** Its condition did not hold. */
@@ -22,11 +20,7 @@ export async function commit(transaction: Transaction): Promise<Part[] | null> {
   const { canceled, data } = await transaction.go(OPTIONS)
   if (!canceled) return null
   const parts = data as (Part & { code: string; message?: string })[]
-  // Beside a condition that did not hold, others may not have been judged; that one decides.
-  const isDecided = parts.some(({ code }) => code === 'ConditionalCheckFailed')
-  const isFine = (code: string) =>
-    code === 'None' || code === 'ConditionalCheckFailed' || (isDecided && BUSY_REASONS.has(code))
-  const broken = parts.find(({ code }) => !isFine(code))
+  const broken = parts.find(({ code }) => code !== 'None' && code !== 'ConditionalCheckFailed')
   if (broken) throw new Error(`Transaction cancelled: ${broken.code} ${broken.message ?? ''}`)
   return parts
 }
