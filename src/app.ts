@@ -197,10 +197,15 @@ function requestId(request: IncomingMessage): string {
 
 async function addGuards(app: FastifyInstance, { corsOrigin, rateLimit: max }: Config): Promise<void> {
   if (corsOrigin.length > 0) {
-    await app.register(import('@fastify/cors'), {
+    const allowed = {
       origin: corsOrigin.includes('*') ? '*' : [...corsOrigin],
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: EXPOSED_HEADERS
+    }
+    await app.register(import('@fastify/cors'), {
+      // An OPTIONS that is no preflight of a browser goes on to its route.
+      delegator: ({ headers }, done) =>
+        done(null, { ...allowed, preflight: Boolean(headers.origin && headers['access-control-request-method']) })
     })
   }
   if (max !== undefined) {

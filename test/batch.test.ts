@@ -67,6 +67,18 @@ t.test('who stays busy is not asked for ever', async t => {
   t.ok(sizes.length > 5 && sizes.length < 20, `${sizes.length} tries`)
 })
 
+t.test('who may no longer write does not, not even what was left unprocessed', async t => {
+  fixRandom(t, 0)
+  const { dynamo, sizes } = busy(() => 0)
+  let asked = 0
+  const mayWrite = async () => {
+    asked += 1
+    if (asked === 4) throw new Error('no longer')
+  }
+  await t.rejects(writeBatches(dynamo, TABLE, deletions(1), mayWrite), { message: 'no longer' })
+  t.equal(sizes.length, 3)
+})
+
 t.test('a failure ends it, whenever it comes, and nothing goes on after it', async t => {
   for (const fails of [1, 3, 16, 20, 40]) {
     let running = 0

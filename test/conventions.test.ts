@@ -221,6 +221,30 @@ t.test('CORS is for the listed origins', async t => {
   t.equal(allowed.headers['access-control-allow-origin'], 'https://app.example.com')
   t.match(allowed.headers['access-control-allow-methods'], 'PATCH')
   t.equal((await ask('https://evil.example.com')).headers['access-control-allow-origin'], undefined)
+  for (const headers of [{}, { origin: 'https://app.example.com' }] as Record<string, string>[]) {
+    const options = await api.call('OPTIONS', '/v1/projects/myproj', undefined, headers)
+    t.strictSame(
+      [options.statusCode, options.headers.allow],
+      [204, 'DELETE, GET, HEAD, OPTIONS, PATCH'],
+      'no preflight'
+    )
+    t.match((await api.call('OPTIONS', '/nosuch', undefined, headers)).json(), { status: 404, code: 'not-found' })
+  }
+})
+
+t.test('a preflight needs no token, and what follows it does', async t => {
+  const env = { CORS_ORIGIN: 'https://app.example.com', ADMIN_TOKEN: 'secret' }
+  const { api } = await start(t, { domains: ['projects'], env })
+  const origin = 'https://app.example.com'
+  const asked = { 'access-control-request-method': 'PUT', 'access-control-request-headers': 'authorization,if-match' }
+  const preflight = await api.call('OPTIONS', '/v1/projects/myproj', undefined, { origin, ...asked })
+  t.equal(preflight.statusCode, 204)
+  t.equal(preflight.headers['access-control-allow-headers'], 'authorization,if-match')
+  const refused = await api.get('/v1/projects/myproj', { origin })
+  t.equal(refused.statusCode, 401)
+  t.equal(refused.headers['access-control-allow-origin'], origin, 'the page may read why')
+  t.match(refused.headers['access-control-expose-headers'], 'WWW-Authenticate')
+  t.equal((await api.call('OPTIONS', '/v1/projects/myproj', undefined, { origin })).statusCode, 401)
 })
 
 t.test('throttling and lost connections are 503 with Retry-After', async t => {

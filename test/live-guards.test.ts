@@ -46,11 +46,19 @@ t.test('garbage gets an error or a close code, never a crash', async t => {
 t.test('a socket that says too much is told, then closed; others are not disturbed', async t => {
   const { url } = await listen(t, { env: { LIVE_RATE: '5' } })
   const [loud, calm] = [await openSocket(url), await openSocket(url)]
-  for (let i = 0; i < 200; i++) loud.raw('{"type":"get","name":"a"}')
+  const begun = performance.now()
+  const shout = () => {
+    for (let i = 0; i < 200; i++) loud.raw('{"type":"get","name":"a"}')
+  }
+  shout()
+  // On a slow machine the first words may be so far apart that they are not too many.
+  const shouting = setInterval(shout, 100)
   t.match(await calm.call('set', 'a', { value: 1 }), { type: 'ok' })
   t.match(await loud.closed, { code: 1008 })
+  clearInterval(shouting)
   const codes = loud.messages.map(({ code }) => code)
-  t.ok(codes.filter(code => code === 'state-not-found' || code === undefined).length <= 20)
+  const seconds = (performance.now() - begun) / 1000
+  t.ok(codes.filter(code => code === 'state-not-found' || code === undefined).length <= 10 + 5 * seconds + 10)
   t.ok(codes.includes('too-many-requests'))
 })
 

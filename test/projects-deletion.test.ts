@@ -110,3 +110,33 @@ t.test('a batch that fails between two pages ends the deletion before METADATA g
   t.equal((await api.delete('/v1/projects/doomed')).statusCode, 204)
   t.strictSame(await raw.all('projects'), [])
 })
+
+t.test('a deleter that was held up too long does not delete what has come after', async t => {
+  let now = Date.now()
+  const env = { DYNAMODB_CLIENT: 'sdk' }
+  const { api, raw, database, config } = await start(t, { domains: ['projects'], env, now: () => now })
+  const target = '/v1/projects/doomed/targets/prod'
+  const create = async () => {
+    await api.post('/v1/projects', { name: 'doomed', repository })
+    await api.put(target, { type: 'x', properties: {} })
+  }
+  await create()
+  let isFirst = true
+  database.dynamo('projects').client.middlewareStack.add(
+    (next, { commandName }) =>
+      async args => {
+        if (commandName !== 'BatchWriteItemCommand' || !isFirst) return next(args)
+        isFirst = false
+        // DynamoDB takes nothing of it; meanwhile another takes over, finishes, and the name is taken anew.
+        now += 10_000
+        t.equal((await api.delete('/v1/projects/doomed')).statusCode, 204)
+        await create()
+        const { RequestItems } = args.input as { RequestItems: Record<string, unknown[]> }
+        return { output: { UnprocessedItems: RequestItems, $metadata: {} }, response: {} } as never
+      },
+    { step: 'initialize', name: 'held up' }
+  )
+  t.match((await api.delete('/v1/projects/doomed')).json(), { status: 409, code: 'concurrent-changes' })
+  t.ok(await raw.get('projects', 'PROJECT#doomed', 'TARGET#prod'), `the new target in ${config.tables.projects} stays`)
+  t.equal((await api.get(target)).statusCode, 200)
+})

@@ -25,9 +25,12 @@ async function listen(t: Test, answer: (request: IncomingMessage, body: string) 
 /** STS as far as AssumeRole goes: it checks what is asked, and gives credentials that end soon. */
 async function startSts(t: Test, lifeSeconds: number) {
   const asked: URLSearchParams[] = []
+  /** When each session ends. */
+  const ends = new Map<string, number>()
   const url = await listen(t, async (_request, body) => {
     asked.push(new URLSearchParams(body))
     const expiration = new Date(Date.now() + lifeSeconds * 1000).toISOString()
+    ends.set(`session-${asked.length}`, Date.parse(expiration))
     return [
       200,
       'text/xml',
@@ -37,18 +40,18 @@ async function startSts(t: Test, lifeSeconds: number) {
        </Credentials><AssumedRoleUser><Arn>x</Arn><AssumedRoleId>y</AssumedRoleId></AssumedRoleUser></AssumeRoleResult></AssumeRoleResponse>`
     ]
   })
-  return { url, asked }
+  return { url, asked, ends }
 }
 
 /** The embedded engine behind HTTP, telling with which credentials each table was reached. */
 async function startDynamo(t: Test) {
   const engine = await openEngine()
   t.teardown(() => engine.close())
-  const reached: { table: string; key: string; session?: string }[] = []
+  const reached: { table: string; key: string; session?: string; at: number }[] = []
   const url = await listen(t, async (request, body) => {
     const key = /Credential=([^/]+)/.exec(request.headers.authorization ?? '')?.[1] ?? ''
     const session = request.headers['x-amz-security-token'] as string | undefined
-    reached.push({ table: JSON.parse(body).TableName, key, session })
+    reached.push({ table: JSON.parse(body).TableName, key, session, at: Date.now() })
     const answer = await engine.handle(request.headers['x-amz-target'] as string, body)
     return [answer.status, 'application/x-amz-json-1.0', answer.body]
   })
@@ -87,5 +90,9 @@ t.test('the projects table, and it alone, is reached with the role; its credenti
   const of = (table: string) => dynamo.reached.filter(request => request.table === table)
   t.ok(of('cello').every(({ key, session }) => key.startsWith('ASSUMED') && session?.startsWith('session-')))
   t.ok(of('compose').every(({ key, session }) => key === 'BASE' && session === undefined))
+  t.ok(
+    of('cello').every(({ session, at }) => at < (sts.ends.get(session ?? '') ?? 0)),
+    'no request carries what has ended'
+  )
   t.equal(of('cello').at(-1)?.key, `ASSUMED${sts.asked.length}`)
 })

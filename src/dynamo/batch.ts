@@ -10,17 +10,21 @@ const MAX_TRIES = 12
 
 type WriteRequest = { PutRequest: { Item: Item } } | { DeleteRequest: { Key: Item } }
 
-/** Writes any number of requests in batches, several at a time, and again what DynamoDB leaves unprocessed. */
+/**
+ * Writes any number of requests in batches, several at a time, and again what DynamoDB leaves unprocessed. A batch cannot
+ * carry a condition; `mayWrite` is asked before each is sent, and throws where it may not be.
+ */
 export async function writeBatches(
   dynamo: Dynamo,
   table: string,
-  requests: AsyncIterable<WriteRequest>
+  requests: AsyncIterable<WriteRequest>,
+  mayWrite: () => Promise<void> = async () => {}
 ): Promise<number> {
   const pool = createPool(BATCHES_AT_ONCE)
   let batch: WriteRequest[] = []
   let count = 0
   const start = () => {
-    const work = writeBatch(dynamo, table, batch)
+    const work = writeBatch(dynamo, table, batch, mayWrite)
     batch = []
     return pool.add(work)
   }
@@ -37,11 +41,17 @@ export async function writeBatches(
   return count
 }
 
-async function writeBatch(dynamo: Dynamo, table: string, batch: WriteRequest[]): Promise<void> {
+async function writeBatch(
+  dynamo: Dynamo,
+  table: string,
+  batch: WriteRequest[],
+  mayWrite: () => Promise<void>
+): Promise<void> {
   let left = batch
   for (let attempt = 0; left.length > 0; attempt++) {
     if (attempt === MAX_TRIES) throw new Problem('database-unavailable', undefined, { headers: { 'retry-after': '1' } })
     if (attempt > 0) await sleep(Math.random() * Math.min(25 * 2 ** attempt, 5000))
+    await mayWrite()
     const { UnprocessedItems } = await dynamo.request('BatchWriteItem', { RequestItems: { [table]: left } })
     left = (UnprocessedItems as Record<string, WriteRequest[]> | undefined)?.[table] ?? []
   }

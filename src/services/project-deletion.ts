@@ -63,23 +63,36 @@ export function projectDeletion<P extends object>(
   }
 
   async function deleteChildren(name: string, deleter: string): Promise<void> {
+    const query = collections.overview({ project: name }).params() as Item
+    await writeBatches(dynamo, String(query.TableName), childrenOf(query), leaseKeeper(name, deleter))
+  }
+
+  /** Renews the lease in time, also while batches wait for a busy DynamoDB; throws once it is another's. */
+  function leaseKeeper(name: string, deleter: string): () => Promise<void> {
     let renewed = now()
-    const keepLease = async () => {
-      if (now() - renewed < LEASE_MS / 3) return
-      renewed = now()
+    let renewal: Promise<void> | undefined
+    const renew = async () => {
+      const asked = now()
       const { rejected } = await project
         .patch({ project: name })
-        .set({ deleting: now() + LEASE_MS })
+        .set({ deleting: asked + LEASE_MS })
         .where((attr, op) => op.eq(attr.deleter, deleter))
         .go({ returnOnConditionCheckFailure: true })
       if (rejected) throw new Problem('concurrent-changes', `Another caller has taken over the deletion of ${name}`)
+      renewed = asked
     }
-    const query = collections.overview({ project: name }).params() as Item
-    await writeBatches(dynamo, String(query.TableName), childrenOf(query, keepLease))
+    const end = () => {
+      renewal = undefined
+    }
+    return async () => {
+      if (now() - renewed < LEASE_MS / 3) return
+      renewal ??= renew().finally(end)
+      await renewal
+    }
   }
 
   /** The keys of a partition; the next page is on its way while the last one is used, and no more than these are held. */
-  async function* childrenOf(query: Item, eachKey: () => Promise<void>) {
+  async function* childrenOf(query: Item) {
     const read = (ExclusiveStartKey?: unknown) => {
       const page = dynamo.request('Query', {
         ...query,
@@ -96,9 +109,7 @@ export function projectDeletion<P extends object>(
       const { Items, LastEvaluatedKey }: Item = await next
       next = LastEvaluatedKey ? read(LastEvaluatedKey) : undefined
       for (const Key of Items as { pk: string; sk: string }[]) {
-        if (isMetadata(Key)) continue
-        await eachKey()
-        yield { DeleteRequest: { Key } }
+        if (!isMetadata(Key)) yield { DeleteRequest: { Key } }
       }
     }
   }
