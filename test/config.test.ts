@@ -58,7 +58,7 @@ t.test('a wrong value is refused with a line that names its variable', async t =
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of /],
     [{ DYNAMODB: 'local' }, /^DYNAMODB must be embedded, aws or an endpoint URL, not "local"$/],
     [{ DYNAMODB_CLIENT: 'slow' }, /^DYNAMODB_CLIENT must be one of fast, sdk/],
-    [{ DOMAINS: ' , ' }, /^DOMAINS must name one of .* at least$/],
+    [{ DOMAINS: ' , ' }, /^DOMAINS must name at least one of .*$/],
     [{ DOMAINS: 'projects,nosuch' }, /^DOMAINS must be out of .*, not "nosuch"$/],
     [{ DYNAMODB: 'aws', EMBEDDED_PORT: '8000', DOMAINS: 'projects' }, /^EMBEDDED_PORT is only for DYNAMODB=embedded/],
     [{ DYNAMODB: 'aws', EMBEDDED_DATA: 'x', DOMAINS: 'projects' }, /^EMBEDDED_DATA is only for DYNAMODB=embedded/],

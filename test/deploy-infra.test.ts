@@ -183,7 +183,7 @@ t.test('a policy for a region, an account, an event bus and workflows', async t 
 t.test('words that make no sense are refused with a line that says why', async t => {
   for (const [words, message] of [
     [['policy', '--domains', 'x'], /^DOMAINS must be out of .*, not "x"$/],
-    [['policy', '--domains', ''], /^DOMAINS must name one of .* at least$/],
+    [['policy', '--domains', ''], /^DOMAINS must name at least one of .*$/],
     [['policy', '--domains'], /^Option '--domains <value>' argument missing$/],
     [['policy', '--region', 'eu west'], /^--region must be a region such as eu-west-1, not "eu west"$/],
     [['policy', '--account', '12'], /^--account must be the 12 digits of an account, not "12"$/],
