@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { jobs: { type: 'string', default: '3' }, timeout: { type: 'string', default: '300' } }
+  options: { jobs: { type: 'string', default: '4' }, timeout: { type: 'string', default: '300' } }
 })
 const GRACE_MS = 5000
 const FAILURE_LINES = 40
