@@ -16,15 +16,18 @@ export function gatherEtag() {
 
 /** The form of a representation that its tag is made of: objects as lists of their members in the order of names. */
 export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_name, member) =>
-    member !== null && typeof member === 'object' && !Array.isArray(member) ? sorted(member) : member
-  )
+  return JSON.stringify(ordered(value))
 }
 
-function sorted(object: Record<string, unknown>): [string, unknown][] {
-  return Object.entries(object)
-    .filter(([, value]) => value !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+function ordered(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(ordered)
+  const members: [string, unknown][] = []
+  for (const name of Object.keys(value).sort()) {
+    const member = (value as Record<string, unknown>)[name]
+    if (member !== undefined) members.push([name, ordered(member)])
+  }
+  return members
 }
 
 /** Whether an If-None-Match header names the tag; weak comparison, as RFC 9110 has it for reads. */
