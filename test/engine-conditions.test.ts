@@ -208,6 +208,31 @@ t.test('sizes are counted in bytes', async t => {
   await t.rejects(put({ gsi1pk: { S: '' }, gsi1sk: { S: 'x' } }), { message: /IndexName: gsi1, IndexKey: gsi1pk/ })
 })
 
+t.test('names have a character and at most 65,535 bytes, wherever they stand', async t => {
+  const { client } = await start(t)
+  await client.send(new CreateTableCommand(plain()))
+  for (const [name, message] of [
+    ['', 'Empty attribute name'],
+    ['é'.repeat(32_768), 'Attribute name is too large, must be less than 65536 bytes']
+  ] as const) {
+    const map: AttributeValue = { M: { [name]: { S: 'x' } } }
+    for (const x of [map, { L: [{ M: { x: map } }] }]) {
+      const put = new PutItemCommand({ TableName, Item: { ...Key, x } })
+      await t.rejects(client.send(put), { name: 'ValidationException', message })
+    }
+    const update = new UpdateItemCommand({
+      TableName,
+      Key,
+      UpdateExpression: 'SET x = :x',
+      ExpressionAttributeValues: { ':x': map }
+    })
+    await t.rejects(client.send(update), {
+      message: `ExpressionAttributeValues contains invalid value: ${message} for key :x`
+    })
+  }
+  await client.send(new PutItemCommand({ TableName, Item: { ...Key, x: { M: { ['x'.repeat(65_535)]: { S: 'x' } } } } }))
+})
+
 t.test('the deepest value is inside of 31 maps and lists, which is level 32', async t => {
   const { client } = await start(t)
   await client.send(new CreateTableCommand(plain()))

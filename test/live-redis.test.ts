@@ -36,10 +36,11 @@ const set = (name: string, version = 1): LiveEvent & { kind: 'set' } => ({
 t.test('whatever is said on the channel by others, a node goes on', { skip: noRedis }, async t => {
   const port = await freePort()
   await spawnRedis(t, port)
-  const { url, metrics } = await listen(t, { env: { REDIS_URL: `redis://127.0.0.1:${port}` } })
+  const { url, metrics, config } = await listen(t, { env: { REDIS_URL: `redis://127.0.0.1:${port}` } })
+  const channel = `quintet:realtime:${config.tables.realtime}`
   const client = new Redis(port, '127.0.0.1')
   t.teardown(() => client.disconnect())
-  await until('the node’s ear', async () => (await client.publish(CHANNEL, '')) === 1)
+  await until('the node’s ear', async () => (await client.publish(channel, '')) === 1)
   const socket = await openSocket(url)
   const { connectionId } = await socket.call('subscribe', 'a')
   await socket.call('set', 'a', { value: 1 })
@@ -71,9 +72,9 @@ t.test('whatever is said on the channel by others, a node goes on', { skip: noRe
       { updatedAt: 7 }
     ].map(odd => ({ ...envelope, event: { ...event, state: { ...event.state, ...odd } } }))
   ]
-  for (const text of ['', '{', '\ud800', ...wrong.map(one => JSON.stringify(one))]) await client.publish(CHANNEL, text)
-  await client.publish(CHANNEL, Buffer.from([0xff, 0x00, 0xfe]))
-  await client.publish(CHANNEL, JSON.stringify(right))
+  for (const text of ['', '{', '\ud800', ...wrong.map(one => JSON.stringify(one))]) await client.publish(channel, text)
+  await client.publish(channel, Buffer.from([0xff, 0x00, 0xfe]))
+  await client.publish(channel, JSON.stringify(right))
   t.match(await socket.value('a', 2), { value: 'right' }, 'what is an event is taken')
   t.equal(socket.values('a').length, 2, 'and nothing else')
   t.match(await socket.call('set', 'a', { value: 2 }), { type: 'ok' })

@@ -6,6 +6,7 @@ import { type FieldError, Problem } from '../problems.js'
 import { components, NoQuery } from '../schemas/common.js'
 
 const MAX_ERRORS = 50
+const MAX_NAME_BYTES = 65_535
 const MAX_DEPTH = 32
 
 /**
@@ -101,9 +102,13 @@ export function assertStorable(body: object): void {
   }
 }
 
-/** Copied member by member, it would become the copy's prototype. */
+/** DynamoDB has no names that are empty or too long; `__proto__`, copied as a member, would become the copy's prototype. */
 function assertName(name: string): void {
   if (name === '__proto__') throw new Problem('invalid-request', 'The body holds the name __proto__')
+  if (name === '') throw new Problem('invalid-request', 'The body holds an empty name')
+  if (name.length * 3 > MAX_NAME_BYTES && Buffer.byteLength(name) > MAX_NAME_BYTES) {
+    throw new Problem('invalid-request', `The body holds a name of more than ${MAX_NAME_BYTES} bytes`)
+  }
   assertText(name)
 }
 

@@ -4,7 +4,7 @@ import { isApiError, serialization, tooLarge, validation } from './errors.js'
 import { ungroup } from './grouping.js'
 import { type LegacyCondition, toExpression } from './legacy.js'
 import { tooDeep } from './overlay.js'
-import { isDeeper, itemBytes, MAX_ITEM_BYTES, nestsTooDeep } from './sizes.js'
+import { isDeeper, itemBytes, MAX_ITEM_BYTES, nestsTooDeep, wrongName, wrongNameIn } from './sizes.js'
 import type { Data, Item } from './types.js'
 
 // Deep enough for every item that is stored, in a batch: its request, its tables, their writes, the write, the put.
@@ -100,9 +100,21 @@ export function checkMember(name: Operation, data: Data): void {
     if (message) throw validation(message)
   })
   restoreGroups()
+  checkNames(data)
   for (const item of wholeItems(data)) {
     if (itemBytes(item) > MAX_ITEM_BYTES) throw validation('Item size has exceeded the maximum allowed size')
     if (nestsTooDeep(item)) throw tooDeep(': Attributes in the item have nested levels beyond supported limit')
+  }
+}
+
+function checkNames(data: Data): void {
+  for (const item of wholeItems(data)) {
+    const message = wrongName(item)
+    if (message) throw validation(message)
+  }
+  for (const [key, value] of Object.entries((data.ExpressionAttributeValues ?? {}) as Item)) {
+    const message = wrongNameIn(value)
+    if (message) throw validation(`ExpressionAttributeValues contains invalid value: ${message} for key ${key}`)
   }
 }
 

@@ -47,3 +47,23 @@ function nestsBeyond({ L, M }: Value, room: number): boolean {
   const parts = L ?? (M && Object.values(M))
   return parts !== undefined && (room === 0 || parts.some(part => nestsBeyond(part, room - 1)))
 }
+
+/** DynamoDB's limit for the name of an attribute, also for one inside a map. */
+const MAX_NAME_BYTES = 65_535
+
+/** What is wrong with a name somewhere in an item. */
+export function wrongName(item: Item): string | undefined {
+  for (const [name, value] of Object.entries(item)) {
+    if (name === '') return 'Empty attribute name'
+    if (bytes(name) > MAX_NAME_BYTES)
+      return `Attribute name is too large, must be less than ${MAX_NAME_BYTES + 1} bytes`
+    const inside = wrongNameIn(value)
+    if (inside) return inside
+  }
+  return undefined
+}
+
+/** The same for a value that is no item itself. */
+export function wrongNameIn({ L, M }: Value): string | undefined {
+  return M ? wrongName(M) : L?.map(wrongNameIn).find(Boolean)
+}
