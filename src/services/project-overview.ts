@@ -25,7 +25,7 @@ interface Page {
 }
 
 /** What is made of items at a time, so that the first of a page can be sent before the last is read. */
-const AT_ONCE = 500
+const AT_ONCE = 100
 
 /** Reads everything of a project by one query of its partition, a page at a time. */
 export function projectOverview(dynamo: Dynamo, { entities, collections }: ProjectEntities, present: Present) {
