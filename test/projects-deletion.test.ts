@@ -38,7 +38,7 @@ t.test('killed anywhere, a deletion is finished by the next call', aboutEmbedded
 
 t.test('while it goes, a name is not free and its token is dead', t => askDuringDeletion(t, 1000))
 
-t.test('memory stays flat, however many children go', aboutEmbedded, t => deleteInFlatMemory(t, 4_000))
+t.test('memory stays flat, however many children go', aboutEmbedded, t => deleteInFlatMemory(t, 7_000))
 
 t.test('no child survives its project', t => raceCreationAgainstDeletion(t, 25))
 
