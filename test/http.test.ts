@@ -185,3 +185,17 @@ t.test('nothing at an address is 404', async t => {
     t.match((await api.get(url)).json(), { status: 404, code: 'not-found' }, url)
   }
 })
+
+t.test('an answer that cannot be written is 500, and harms none of those that are written with it', async t => {
+  const { app } = await start(t, { domains: ['projects'] })
+  app.get('/broken', async (_request, reply) => reply.header('x-broken', 'a\nb').send('x'))
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  const statusOf = async (path: string) => (await say(port, `GET ${path} HTTP/1.1\r\n${HEAD}\r\n`)).split(' ')[1]
+  const paths = Array.from({ length: 20 }, (_, i) => (i % 2 ? '/broken' : '/healthz'))
+  const statuses = await Promise.all(paths.map(statusOf))
+  t.strictSame(
+    statuses,
+    paths.map(path => (path === '/broken' ? '500' : '200'))
+  )
+})
