@@ -1,5 +1,7 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { canonical } from '../src/etag.js'
+import { nextLink } from '../src/routes/reply.js'
 import { callers, start, type Test } from './helpers.js'
 import { refuse, standIn } from './stand-in.js'
 
@@ -275,4 +277,36 @@ t.test('two apps in one process do not see each other', async t => {
   t.equal((await one.api.get('/v1/projects/myproj')).statusCode, 200)
   t.equal((await two.api.get('/v1/projects/myproj')).statusCode, 404)
   t.notMatch((await two.api.get('/metrics')).body, 'status="200"')
+})
+
+t.test('the link to the next page is the address of this one with another cursor, whatever it holds', async t => {
+  const texts = [
+    'limit=2',
+    'cursor=old',
+    '%63ursor=old',
+    'xcursor=1',
+    'a=%26b&c=+',
+    'x=<y>',
+    'x="é"',
+    'cursor',
+    'a=1&&b',
+    ''
+  ]
+  const address = fc.record({
+    origin: fc.constantFrom('', 'http://elsewhere'),
+    path: fc.constantFrom('/v1/a', '/v1/a/', '/v1/a%20b/c', '/v1/<a>', '/v1/é', '/v1//a'),
+    query: fc.option(fc.array(fc.constantFrom(...texts), { minLength: 1 }).map(parts => parts.join('&')))
+  })
+  fc.assert(
+    fc.property(address, ({ origin, path, query }) => {
+      const url = `${origin}${path}${query === null ? '' : `?${query}`}`
+      const next = nextLink({ url }, { items: [], cursor: 'new-cursor_1' }) as string
+      t.match(next, /^\/[\x21-\x7e]*$/)
+      t.notMatch(next, /[<>"]/)
+      const [before, after] = [url, next].map(one => new URL(one, 'http://localhost')) as [URL, URL]
+      before.searchParams.set('cursor', 'new-cursor_1')
+      t.equal(after.pathname, before.pathname)
+      t.strictSame([...after.searchParams], [...before.searchParams])
+    })
+  )
 })

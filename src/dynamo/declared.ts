@@ -18,13 +18,14 @@ interface Kind {
 }
 
 const only = (type: string) => (value: unknown) => (typeof value === type ? value : undefined)
+const readable = ['number', 'boolean']
 const isTexts = (value: unknown) =>
   (Array.isArray(value) || value instanceof Set) && [...value].every(member => typeof member === 'string')
 
 const kinds: Record<string, Kind> = {
   string: {
     letter: 'S',
-    read: value => (['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined),
+    read: value => (typeof value === 'string' ? value : readable.includes(typeof value) ? String(value) : undefined),
     blank: ''
   },
   enum: { letter: 'S', read: only('string'), blank: '' },
@@ -62,9 +63,10 @@ export function reader<C>(attributes: Record<string, Declared>, format: Format<C
     let known = item
     for (const { name, field, letter, read } of declared) {
       const value = item[field]
-      if (value === undefined || read(value) === value) continue
+      const understood = read(value)
+      if (understood === value) continue
       if (known === item) known = { ...item }
-      known[field] = read(value)
+      known[field] = understood
       strange = { ...strange, [name]: letter }
     }
     const data = format(known, item, config)

@@ -103,6 +103,7 @@ function itemMaker(attributes: Record<string, Attribute>, readers: readonly KeyR
 
 /** For queries of a partition whose sort keys begin with a text, by the ids of the partition alone. */
 export function queryDirectly(inside: Inside): void {
+  const { client } = inside
   const config = inside._normalizeExecutionOptions({})
   const TableName = inside.getTableName()
   for (const [name, { index: IndexName, pk, sk }] of Object.entries(inside.model.indexes)) {
@@ -123,9 +124,13 @@ export function queryDirectly(inside: Inside): void {
       return unlessMore(chain, async (options: { limit?: number; cursor?: string | null }) => {
         const partition = hasOnly(names, ids) && hasOnly(['limit', 'cursor'], options) ? write(ids) : undefined
         if (partition === undefined || options.limit === undefined) return chain().go(options)
+        const ExclusiveStartKey = options.cursor
+          ? inside._formatExclusiveStartKey({ indexName: IndexName, config: { ...config, cursor: options.cursor } })
+          : undefined
         const ExpressionAttributeValues = { ':pk': partition, ':sk1': beginning }
-        const request = { ...fixed, ExpressionAttributeValues, Limit: options.limit }
-        return inside.executeQuery('query', request, { ...config, ...options })
+        const request = { ExclusiveStartKey, ...fixed, ExpressionAttributeValues, Limit: options.limit }
+        const answer = inside.formatResponse(await client.client.request('Query', request), IndexName ?? '', config)
+        return { cursor: null, ...answer }
       })
     }
   }

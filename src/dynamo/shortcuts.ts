@@ -21,9 +21,9 @@ export interface Inside {
   get(key: Item | Item[]): Chain
   create(data: Item): Chain
   ownsKeys(item: Item): boolean
-  formatResponse(response: { Item?: Item; Items?: Item[] }, index: string, config: Options): unknown
+  formatResponse(response: { Item?: Item; Items?: Item[] }, index: string, config: Options): object
   executeOperation(method: string, params: Item, config: Options): Promise<unknown>
-  executeQuery(method: string, params: Item, config: Options): Promise<unknown>
+  _formatExclusiveStartKey(from: { indexName?: string; config: Options & { cursor: string } }): Item | null
   _normalizeExecutionOptions(input: { provided?: unknown[] }): Options
   _exec(method: string, params: Item, config?: Options): Promise<Item>
 }

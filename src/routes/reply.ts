@@ -29,10 +29,14 @@ export function page<T>(request: { url: string }, reply: FastifyReply, body: Pag
   return body
 }
 
+/** A path whose parameters, if any, are plain and no cursor. */
+const PLAIN = /^(?:\/[\w.~%-]+)+(?:\?(?!(?:.*&)?cursor)[\w.~&=-]+)?$/
+
 /** The address of the page after this one, if there is one. */
-export function nextLink(request: { url: string }, { cursor }: Page<unknown>): string | undefined {
+export function nextLink({ url }: { url: string }, { cursor }: Page<unknown>): string | undefined {
   if (cursor === null) return undefined
-  const next = new URL(request.url, 'http://localhost')
+  if (PLAIN.test(url)) return `${url}${url.includes('?') ? '&' : '?'}cursor=${cursor}`
+  const next = new URL(url, 'http://localhost')
   next.searchParams.set('cursor', cursor)
   return next.pathname + next.search
 }
