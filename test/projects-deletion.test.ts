@@ -7,6 +7,7 @@ import {
   raceCreationAgainstDeletion
 } from './deletion-rounds.js'
 import { start } from './helpers.js'
+import { until } from './live-helpers.js'
 import { aboutEmbedded } from './outside.js'
 
 const repository = 'https://github.com/example/doomed'
@@ -139,4 +140,35 @@ t.test('a deleter that was held up too long does not delete what has come after'
   t.match((await api.delete('/v1/projects/doomed')).json(), { status: 409, code: 'concurrent-changes' })
   t.ok(await raw.get('projects', 'PROJECT#doomed', 'TARGET#prod'), `the new target in ${config.tables.projects} stays`)
   t.equal((await api.get(target)).statusCode, 200)
+})
+
+t.test('a second deleter waits while the first is at work', async t => {
+  const now = Date.now()
+  const env = { DYNAMODB_CLIENT: 'sdk' }
+  const { api, raw, database } = await start(t, { domains: ['projects'], env, now: () => now })
+  await api.post('/v1/projects', { name: 'doomed', repository })
+  await api.put('/v1/projects/doomed/targets/prod', { type: 'x', properties: {} })
+  let open = () => {}
+  const gate = new Promise<void>(resolve => (open = resolve))
+  const asked: string[] = []
+  database.dynamo('projects').client.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      async args => {
+        asked.push(commandName)
+        if (commandName === 'BatchWriteItemCommand') await gate
+        return next(args)
+      },
+    { step: 'initialize', name: 'gate' }
+  )
+  const remove = async () => (await api.delete('/v1/projects/doomed')).statusCode
+  const first = remove()
+  await until('the first to be at work', () => asked.includes('BatchWriteItemCommand'))
+  asked.length = 0
+  const second = remove()
+  await until('the second to have asked three times', () => asked.length === 3)
+  t.strictSame([...new Set(asked)], ['UpdateItemCommand'], 'for the mark and nothing else')
+  t.match((await api.post('/v1/projects', { name: 'doomed', repository })).json(), { code: 'project-deleting' })
+  open()
+  t.strictSame([await first, await second], [204, 204])
+  t.strictSame(await raw.all('projects'), [])
 })
