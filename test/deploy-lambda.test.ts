@@ -108,6 +108,29 @@ t.test('states are kept on Lambda, but nothing waits for them there', async t =>
   t.match(JSON.parse(answers[1].body), { name: 'demo', value: 42, version: 1 })
 })
 
+t.test('a path that an HTTP API has decoded names what the caller named', async t => {
+  const engine = await openEngine()
+  t.teardown(() => engine.close())
+  await createTable(connect(engine), 'compose', tables.realtime)
+  const { url } = await engine.listen(0)
+  const { answers } = await invoke(
+    [
+      ...['demo', '50 % ü?'].map(name =>
+        request('PUT', `/v1/states/${name}`, { body: JSON.stringify({ value: name }) })
+      ),
+      ...['50 % ü?', '50%20%25%20%C3%BC%3f', 'demo#x', 'de\tmo', 'demo\ud800', '%00'].map(name =>
+        request('GET', `/v1/states/${name}`)
+      )
+    ],
+    { DYNAMODB: url, ADMIN_TOKEN: 'admin-secret', DOMAINS: 'realtime' }
+  )
+  t.strictSame(
+    answers.map(answer => answer.statusCode),
+    [201, 201, 200, 200, 400, 400, 404, 400]
+  )
+  t.match(JSON.parse(answers[3].body), { name: '50 % ü?' }, 'one that is still encoded is taken as it is')
+})
+
 t.test('a function without an admin token, or with data of its own, is refused', async t => {
   t.match((await invoke([], { DYNAMODB: 'http://127.0.0.1:1' })).stderr, /ADMIN_TOKEN must be set/)
   t.match(

@@ -24,10 +24,17 @@ interface HttpEvent {
 }
 
 /** The query string goes in as it was sent: the event's own reading of it cannot tell a comma from a list. */
-export const handler = ({ rawPath, rawQueryString, ...event }: HttpEvent, context: Context) =>
-  proxy(
-    { ...event, rawPath: rawQueryString ? `${rawPath}?${rawQueryString}` : rawPath, queryStringParameters: undefined },
-    context
-  )
+export function handler({ rawPath, rawQueryString, ...event }: HttpEvent, context: Context) {
+  const path = encoded(rawPath)
+  const url = rawQueryString ? `${path}?${rawQueryString}` : path
+  return proxy({ ...event, rawPath: url, queryStringParameters: undefined }, context)
+}
+
+/**
+ * A function URL sends the path as the caller wrote it; an HTTP API decodes it, and a `#` in a name would end the path,
+ * a tab be dropped. What no encoded path can hold is encoded again; the rest is the same either way.
+ */
+const encoded = (path: string) =>
+  path.replace(/%(?![\da-f]{2})|[^\w.~!$&'()*+,;=:@/%-]+/gi, part => encodeURIComponent(part.toWellFormed()))
 
 await app.ready()
