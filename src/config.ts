@@ -203,8 +203,15 @@ function readDynamodb(read: Reader): Config['dynamodb'] {
   return { kind: 'embedded' }
 }
 
-const hasCredentials = (read: Reader) =>
-  ['AWS_ACCESS_KEY_ID', 'AWS_PROFILE', 'AWS_WEB_IDENTITY_TOKEN_FILE'].some(read.text)
+/** Where the environment says that the standard chain finds credentials: keys, a profile, the role of a pod or a task. */
+const CREDENTIALS = [
+  'AWS_ACCESS_KEY_ID',
+  'AWS_PROFILE',
+  'AWS_WEB_IDENTITY_TOKEN_FILE',
+  'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI',
+  'AWS_CONTAINER_CREDENTIALS_FULL_URI'
+]
+const hasCredentials = (read: Reader) => CREDENTIALS.some(read.text)
 
 /** Away from the laptop the version must be said; on AWS the workflows too, since no local provisioner stands in there. */
 function readTenants(read: Reader, kind: Config['dynamodb']['kind']): TenantSettings {

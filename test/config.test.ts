@@ -25,9 +25,10 @@ t.test('nothing needs to be set', async t => {
     url: 'http://localhost:8000',
     anonymous: true
   })
-  t.match(readConfig({ DYNAMODB: 'http://localhost:8000', DOMAINS: 'projects', AWS_PROFILE: 'x' }).dynamodb, {
-    anonymous: false
-  })
+  for (const name of ['AWS_PROFILE', 'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI', 'AWS_CONTAINER_CREDENTIALS_FULL_URI']) {
+    const env = { DYNAMODB: 'http://localhost:8000', DOMAINS: 'projects', [name]: 'x' }
+    t.match(readConfig(env).dynamodb, { anonymous: false }, `${name} says where credentials are`)
+  }
 })
 
 t.test('a wrong value is refused with a line that names its variable', async t => {
