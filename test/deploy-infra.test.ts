@@ -156,6 +156,20 @@ t.test('quintet tables cloudformation for chosen domains and names', async t => 
   t.equal(parse(functions.stdout).Globals.Function.CodeUri, 'dist/lambda', 'as seen from where it is printed')
 })
 
+t.test('the functions have the role and the event bus that are chosen', async t => {
+  const CELLO_DYNAMODB_ASSUME_ROLE_ARN = 'arn:aws:iam::123456789012:role/cello'
+  const { stdout } = run('dist/src/cli.js', ['tables', 'serverless', '--domains', 'layers,projects'], {
+    CELLO_DYNAMODB_ASSUME_ROLE_ARN,
+    EVENT_BUS_NAME: 'mine'
+  })
+  const { Parameters, Resources } = parse(stdout)
+  t.match(Parameters.EventBusName, { Default: 'mine' })
+  const { Policies, Environment } = Resources.ApiFunction.Properties
+  t.match(Environment.Variables, { CELLO_DYNAMODB_ASSUME_ROLE_ARN })
+  const sids = Policies[0].Statement.map(({ Sid }: { Sid: string }) => Sid)
+  t.strictSame(sids, ['LayersTable', 'LayersIndexes', 'AssumeProjectsRole'])
+})
+
 t.test('a policy for a region, an account, an event bus and workflows', async t => {
   const policy = (words: string[], env?: Record<string, string>) => {
     const { stdout } = run('dist/src/cli.js', ['tables', 'policy', ...words], env)
@@ -187,7 +201,9 @@ t.test('words that make no sense are refused with a line that says why', async t
     [['policy', '--domains'], /^Option '--domains <value>' argument missing$/],
     [['policy', '--region', 'eu west'], /^--region must be a region such as eu-west-1, not "eu west"$/],
     [['policy', '--account', '12'], /^--account must be the 12 digits of an account, not "12"$/],
-    [['serverless', 'extra'], /^Unexpected argument 'extra'/]
+    [['serverless', 'extra'], /^Unexpected argument 'extra'/],
+    [['serverless', '--region', 'eu-west-1'], /^--region and --account are for a policy alone$/],
+    [['cloudformation', '--account', '123456789012'], /^--region and --account are for a policy alone$/]
   ] as const) {
     const [name, ...rest] = words
     t.throws(() => infraCommands[name]?.(rest, {}), { message }, words.join(' '))

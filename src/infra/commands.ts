@@ -12,17 +12,26 @@ export const INFRA_USAGE = `  quintet tables cloudformation [--domains a,b]   pr
 
 /** Commands that print what is generated from the declarations; they ask no database. */
 export const infraCommands: Record<string, (words: string[], env: Env) => number> = {
-  cloudformation: (words, env) => print(words, env, ({ domains, names }) => tablesYaml(domains, names)),
+  cloudformation: (words, env) => print(template(words, env), ({ domains, names }) => tablesYaml(domains, names)),
   // A template that is printed is most likely kept where the command is run.
-  serverless: (words, env) => print(words, env, ({ domains, names }) => serverlessYaml(domains, names, 'dist/lambda')),
-  policy: (words, env) => print(words, env, ({ domains, names, scope }) => policyJson(domains, names, scope))
+  serverless: (words, env) =>
+    print(template(words, env), ({ domains, names, scope }) => serverlessYaml(domains, names, 'dist/lambda', scope)),
+  policy: (words, env) => print(choose(words, env), ({ domains, names, scope }) => policyJson(domains, names, scope))
 }
 
 type Choice = ReturnType<typeof choose>
 
-function print(words: string[], env: Env, text: (choice: Choice) => string): number {
-  process.stdout.write(text(choose(words, env)))
+function print(choice: Choice, text: (choice: Choice) => string): number {
+  process.stdout.write(text(choice))
   return 0
+}
+
+/** What is chosen for a template, which gets its region and account by being deployed there. */
+function template(words: string[], env: Env): Choice {
+  const choice = choose(words, env)
+  const { region, account } = choice.scope
+  if (region !== '*' || account !== '*') throw new WrongUsage('--region and --account are for a policy alone')
+  return choice
 }
 
 /** The domains, names and places that the words and the environment choose. */

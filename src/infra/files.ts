@@ -2,7 +2,7 @@ import { stringify } from 'yaml'
 import type { Domain, TableNames } from '../dynamo/tables.js'
 import { tablesTemplate } from './cloudformation.js'
 import { type PolicyScope, policyDocument } from './policy.js'
-import { serverlessTemplate } from './serverless.js'
+import { type Settings, serverlessTemplate } from './serverless.js'
 
 /** What is generated from the declarations, as text. */
 
@@ -12,8 +12,8 @@ const yaml = (template: object) =>
 
 export const tablesYaml = (domains: readonly Domain[], names: TableNames) => yaml(tablesTemplate(domains, names))
 
-export const serverlessYaml = (domains: readonly Domain[], names: TableNames, code: string) =>
-  yaml(serverlessTemplate(domains, names, code))
+export const serverlessYaml = (domains: readonly Domain[], names: TableNames, code: string, settings?: Settings) =>
+  yaml(serverlessTemplate(domains, names, code, settings))
 
 export const policyJson = (domains: readonly Domain[], names: TableNames, scope?: PolicyScope) =>
   `${JSON.stringify(policyDocument(domains, names, scope), null, 2)}\n`

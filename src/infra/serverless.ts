@@ -1,5 +1,12 @@
 import { type Domain, type TableNames, tablesOf } from '../dynamo/tables.js'
-import { type Arn, apiStatements, expiryStatements, type Statement, streamStatements } from './policy.js'
+import {
+  type Arn,
+  apiStatements,
+  expiryStatements,
+  type PolicyScope,
+  type Statement,
+  streamStatements
+} from './policy.js'
 
 /** AWS SAM of the three functions: the API, the layers' stream, and the end of an expired layer. */
 
@@ -15,14 +22,22 @@ const STATE_MACHINES = {
   DELETE_STATE_MACHINE_ARN: 'DeleteStateMachineArn'
 }
 
+/** What is not asked for when the template is deployed. */
+export type Settings = Pick<PolicyScope, 'assumeRole' | 'eventBus'>
+
 /** `code` is where the bundle is, as seen from the template. */
-export function serverlessTemplate(domains: readonly Domain[], names: TableNames, code: string) {
+export function serverlessTemplate(
+  domains: readonly Domain[],
+  names: TableNames,
+  code: string,
+  settings: Settings = {}
+) {
   const hasLayers = domains.includes('layers')
   return {
     AWSTemplateFormatVersion: '2010-09-09',
     Transform: 'AWS::Serverless-2016-10-31',
     Description: `Quintet on Lambda: ${domains.join(', ')}`,
-    Parameters: parameters(domains),
+    Parameters: parameters(domains, settings),
     Globals: {
       Function: {
         Runtime: 'nodejs22.x',
@@ -33,7 +48,7 @@ export function serverlessTemplate(domains: readonly Domain[], names: TableNames
         Environment: { Variables: { DYNAMODB: 'aws', ...tableVariables(domains, names) } }
       }
     },
-    Resources: { ApiFunction: apiFunction(domains, names), ...(hasLayers ? expiryResources(names) : {}) },
+    Resources: { ApiFunction: apiFunction(domains, names, settings), ...(hasLayers ? expiryResources(names) : {}) },
     Outputs: {
       ApiUrl: {
         Description: 'Where the API is',
@@ -43,7 +58,7 @@ export function serverlessTemplate(domains: readonly Domain[], names: TableNames
   }
 }
 
-function parameters(domains: readonly Domain[]) {
+function parameters(domains: readonly Domain[], { eventBus = 'default' }: Settings) {
   const secret = (Description: string) => ({ Type: 'String', NoEcho: true, MinLength: 16, Description })
   const text = (Description: string, more = {}) => ({ Type: 'String', Description, ...more })
   const machines = Object.values(STATE_MACHINES).map(name => [
@@ -62,7 +77,10 @@ function parameters(domains: readonly Domain[]) {
     ...(domains.includes('layers')
       ? {
           LayersStreamArn: text('LayersStreamArn of the stack of tables'),
-          EventBusName: text('The bus that removals are told on', { Default: 'default' })
+          EventBusName: text('The name of the bus that removals are told on', {
+            Default: eventBus,
+            AllowedPattern: '[\\w./-]{1,256}'
+          })
         }
       : {})
   }
@@ -74,7 +92,7 @@ function tableVariables(domains: readonly Domain[], names: TableNames) {
 
 const policies = (statements: Statement[]) => [{ Version: '2012-10-17', Statement: statements }]
 
-function apiFunction(domains: readonly Domain[], names: TableNames) {
+function apiFunction(domains: readonly Domain[], names: TableNames, { assumeRole }: Settings) {
   const stateMachines = Object.values(STATE_MACHINES).map(ref)
   const tenants = {
     TENANT_STACK_VERSION: ref('TenantStackVersion'),
@@ -84,13 +102,14 @@ function apiFunction(domains: readonly Domain[], names: TableNames) {
     Type: 'AWS::Serverless::Function',
     Properties: {
       Handler: 'api.handler',
-      Policies: policies(apiStatements(domains, names, arn, { stateMachines })),
+      Policies: policies(apiStatements(domains, names, arn, { stateMachines, assumeRole })),
       Environment: {
         Variables: {
           DOMAINS: domains.join(','),
           ADMIN_TOKEN: ref('AdminToken'),
           CURSOR_KEY: ref('CursorKey'),
-          ...(domains.includes('tenants') ? tenants : {})
+          ...(domains.includes('tenants') ? tenants : {}),
+          ...(domains.includes('projects') && assumeRole ? { CELLO_DYNAMODB_ASSUME_ROLE_ARN: assumeRole } : {})
         }
       },
       Events: { Http: { Type: 'HttpApi' } }
@@ -98,7 +117,10 @@ function apiFunction(domains: readonly Domain[], names: TableNames) {
   }
 }
 
-/** As in the document: TTL → stream → event bus → the function that deletes. What fails for good is kept in a queue. */
+/**
+ * As in the document: TTL → stream → event bus → the function that deletes. The stream is tried for as long as it keeps a
+ * record, since the queue would get only its place, and the row is nowhere else; what can never be handled does not fail.
+ */
 function expiryResources(names: TableNames) {
   const table = arn('dynamodb', `table/${names.layers}`)
   const failures = { 'Fn::GetAtt': ['ExpiryFailures', 'Arn'] }
@@ -124,7 +146,6 @@ function expiryResources(names: TableNames) {
               Stream: ref('LayersStreamArn'),
               StartingPosition: 'TRIM_HORIZON',
               BatchSize: 100,
-              MaximumRetryAttempts: 20,
               FunctionResponseTypes: ['ReportBatchItemFailures'],
               FilterCriteria: { Filters: [{ Pattern: REMOVED_BY_TTL }] },
               DestinationConfig: { OnFailure: { Type: 'SQS', Destination: failures } }
