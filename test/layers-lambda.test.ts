@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { DynamoDBStreamEvent } from 'aws-lambda'
 import t from 'tap'
+import { listen } from '../src/dynamo/engine/http.js'
+import { expiryStatements, streamStatements } from '../src/infra/policy.js'
 import { start } from './helpers.js'
 import { startBus, startLambda } from './layers-standins.js'
+import { dispatchOf } from './outside.js'
 
 /**
  * The handlers as Lambda loads them, fed with what scripts/record-stream.ts recorded: the stream of a table in which two
@@ -16,10 +19,18 @@ const keyOf = (record: DynamoDBStreamEvent['Records'][number]) =>
 const removals = recorded.Records.filter(record => record.userIdentity !== undefined)
 
 const { api, raw, database } = await start(t, { domains: ['layers'], env: { EMBEDDED_DATA: 'memory' } })
+/** What the handlers ask of the table, as IAM names it. */
+const asked = new Set<string>()
+const dispatch = dispatchOf(database)
+const door = await listen((target, body) => {
+  asked.add(String(target).replace('DynamoDB_20120810.', 'dynamodb:'))
+  return dispatch(target, body)
+}, 0)
+t.teardown(() => door.close())
 const bus = await startBus(t)
 const lambda = await startLambda(t, [`${ARN}:11`, `${ARN}:12`])
 Object.assign(process.env, {
-  DYNAMODB: (await database.engine?.listen(0))?.url,
+  DYNAMODB: door.url,
   EVENT_BUS_NAME: 'layers-bus',
   AWS_REGION: 'us-east-1',
   AWS_ACCESS_KEY_ID: 'test',
@@ -84,6 +95,12 @@ t.test('a recorded stream event goes to the bus, and from there to the row and t
   t.strictSame(Buffer.from(row?.lock as Uint8Array), Buffer.from([1, 2, 255]), 'binary survives the way')
   t.strictSame(row?.tags, new Set(['a', 'b']))
   t.equal((await raw.all('layers')).length, 2, 'and nothing else was written')
+})
+
+t.test('of the table they ask what their policies allow, and nothing else', async t => {
+  const statements = [...streamStatements('stream', 'table', 'bus'), ...expiryStatements('table', 'versions')]
+  const allowed = statements.filter(({ Resource }) => Resource.includes('table')).flatMap(({ Action }) => Action)
+  t.strictSame([...asked], [...new Set(allowed)])
 })
 
 t.test('an event that cannot be done is thrown, so that Lambda sets it aside', async t => {
