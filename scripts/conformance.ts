@@ -10,28 +10,24 @@ import { javaVersion, startDynamoDBLocal } from './dynamodb-local.js'
  *
  * A file takes part if it starts its app or engine through the helpers, which honour TEST_DYNAMODB. A test in it that
  * says where its data is (EMBEDDED_DATA, EMBEDDED_PORT, DYNAMODB, or options of the engine) is about that place and
- * keeps it. Tests of pages in a browser take no part: what the pages ask for, other tests ask for, too.
+ * keeps it. What takes no part is named, and docs/engines.md says why.
  */
 const folder = new URL('../test/', import.meta.url)
-const STARTS = /from '\.\/(engine-)?helpers\.js'/
-const BROWSES = /from '\.\/browser\.js'/
+const STARTS =
+  /import \{[^}]*\b(start\w*|listen|measure)\b[^}]*\} from '[./]+([\w-]*helpers|scripts\/patterns\/measure)\.js'/
 const wanted = process.argv.slice(2)
 
-const tests = readdirSync(folder).filter(
-  name =>
-    name.endsWith('.test.js') &&
-    (wanted.length === 0 || wanted.some(beginning => name.startsWith(beginning))) &&
-    takesPart(name)
+const all = readdirSync(folder).filter(
+  name => name.endsWith('.test.js') && (wanted.length === 0 || wanted.some(beginning => name.startsWith(beginning)))
 )
+const tests = all.filter(takesPart)
+const others = all.filter(name => !tests.includes(name))
 
 /** The file itself, or what it shares with its campaign. */
 function takesPart(name: string): boolean {
   const text = readFileSync(new URL(name, folder), 'utf8')
-  if (BROWSES.test(text)) return false
-  if (STARTS.test(text) && /\b(start|measure)\(/.test(text)) return true
-  return [...text.matchAll(/from '\.\/([\w-]+\.js)'/g)].some(([, file = '']) =>
-    STARTS.test(readFileSync(new URL(file, folder), 'utf8'))
-  )
+  const shared = [...text.matchAll(/from '(\.\/[\w/-]+\.js)'/g)].map(([, path = '']) => path)
+  return STARTS.test(text) || shared.some(path => STARTS.test(readFileSync(new URL(path, folder), 'utf8')))
 }
 
 async function run(): Promise<number> {
@@ -47,10 +43,11 @@ async function run(): Promise<number> {
   const started = performance.now()
   const local = await startDynamoDBLocal()
   console.log(`conformance: DynamoDB Local on ${java}: ${tests.join(' ')}`)
+  console.log(`conformance: these take no part: ${others.join(' ') || 'none'}`)
   try {
     const files = tests.map(name => fileURLToPath(new URL(name, folder)))
     const runner = fileURLToPath(new URL('./test.js', import.meta.url))
-    const child = spawn(process.execPath, [runner, '--timeout=170', ...files], {
+    const child = spawn(process.execPath, [runner, ...files], {
       stdio: 'inherit',
       env: { ...process.env, TEST_DYNAMODB: local.url }
     })

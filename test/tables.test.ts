@@ -1,19 +1,11 @@
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { CreateTableCommand } from '@aws-sdk/client-dynamodb'
 import t from 'tap'
-import { openEngine } from '../src/dynamo/engine/index.js'
 import { createTable, createTableInput, tableDifferences, tableWarnings } from '../src/dynamo/schema.js'
 import { type TableDefinition, tables } from '../src/dynamo/tables.js'
-import type { Test } from './helpers.js'
-
-async function clientOf(t: Test): Promise<DynamoDBClient> {
-  const engine = await openEngine()
-  t.teardown(() => engine.close())
-  const credentials = { accessKeyId: 'x', secretAccessKey: 'x' }
-  return new DynamoDBClient({ region: 'us-east-1', credentials, requestHandler: engine.requestHandler() })
-}
+import { start } from './engine-helpers.js'
 
 t.test('a table made from its declaration is as declared', async t => {
-  const client = await clientOf(t)
+  const { client } = await start(t)
   for (const [id, table] of Object.entries(tables) as [string, TableDefinition][]) {
     t.equal(await createTable(client, table.defaultName, table), true, id)
     t.equal(await createTable(client, table.defaultName, table), false, 'the second time it is there')
@@ -23,7 +15,7 @@ t.test('a table made from its declaration is as declared', async t => {
 })
 
 t.test('every difference is said by name', async t => {
-  const client = await clientOf(t)
+  const { client } = await start(t)
   const table: TableDefinition = tables.aliases
   t.strictSame(await tableDifferences(client, 'AliasTable', table), ['table AliasTable does not exist'])
   const make = (name: string, change: Partial<TableDefinition>) =>
