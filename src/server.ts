@@ -5,8 +5,13 @@ import { openDatabase } from './dynamo/database.js'
 import { logInTurns } from './plugins/logging.js'
 import { createMetrics } from './plugins/metrics.js'
 
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+const leave = () => process.exit(0)
+
 /** Reads the configuration, starts, and stops gracefully. */
 async function start(config: Config): Promise<void> {
+  // Process 1 of a container does not hear a signal that it does not handle. Until there is something to close, it just ends.
+  for (const signal of SIGNALS) process.once(signal, leave)
   const metrics = createMetrics()
   const database = await openDatabase(config, metrics.observe)
   const logger = {
@@ -27,6 +32,7 @@ async function start(config: Config): Promise<void> {
     await endpoint?.close()
     await database.close()
   })
+  for (const signal of SIGNALS) process.off(signal, leave)
 
   const address = await app.listen({ host: config.host, port: config.port })
   for (const line of [

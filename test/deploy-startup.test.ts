@@ -82,6 +82,18 @@ for (const [what, env, line] of [
   })
 }
 
+t.test('told to stop while it waits for credentials, it stops', async t => {
+  const endpoint = createServer().listen(0, '127.0.0.1')
+  await once(endpoint, 'listening')
+  t.teardown(() => endpoint.close())
+  const { port } = endpoint.address() as AddressInfo
+  const env = { AWS_REGION: 'eu-west-1', AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://127.0.0.1:${port}/` }
+  const { child, output } = run(t, [path('server.js')], env)
+  await once(endpoint, 'request')
+  child.kill('SIGTERM')
+  t.strictSame(await once(child, 'exit'), [0, null], output())
+})
+
 const NOT_ALLOWED =
   'table cello cannot be asked: the credentials do not allow it: attach what quintet tables policy prints (AccessDeniedException)'
 
