@@ -104,6 +104,17 @@ t.test('conditions on a channel', async t => {
   t.equal((await api.delete(at('/channels/lts'), { 'if-match': '*' })).statusCode, 204)
 })
 
+t.test('of many who have seen the same channel, one changes it', async t => {
+  const { api, point, clock, shuffled } = await begin(t, 2)
+  const { headers } = await point('lts', 1)
+  const seen = { 'if-match': headers.etag as string }
+  clock.now += 1000
+  const answers = await shuffled(() => Promise.all(Array.from({ length: 8 }, () => point('lts', 1, seen))))
+  // All point at the version that it is at already: what has changed after the first of them is the time alone.
+  t.strictSame(answers.map(answer => answer.statusCode).sort(), [200, 412, 412, 412, 412, 412, 412, 412])
+  t.equal((await api.delete(at('/channels/lts'), seen)).statusCode, 412)
+})
+
 t.test('channels moved by many at once hold exactly what they point at', async t => {
   const { api, point, raw } = await begin(t, 4)
   const moves = Array.from({ length: 24 }, (_, i) => point(['a', 'b', 'c'][i % 3] as string, (i % 4) + 1))

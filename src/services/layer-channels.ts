@@ -1,3 +1,4 @@
+import { unchanged } from '../dynamo/conditions.js'
 import { type PageRequest, readPage } from '../dynamo/cursors.js'
 import { commit } from '../dynamo/transact.js'
 import type { LayerEntities } from '../entities/layers.js'
@@ -6,6 +7,7 @@ import { invalid, Problem } from '../problems.js'
 import type { Preconditions, ServiceContext } from './context.js'
 import {
   all,
+  type Condition,
   expiryAfter,
   insist,
   isActive,
@@ -39,6 +41,9 @@ const present = ({ chnl, rgn, pckg, lyrVrsn, uptdDt }: StoredChannel) => ({
   version: lyrVrsn,
   updatedAt: uptdDt
 })
+
+/** The channel as it was read; pointed anew at the same version it is another, with another tag. */
+const isStill = (before: StoredChannel) => all(isAt(before.lyrVrsn), unchanged(['uptdDt'], { ...before }) as Condition)
 
 /** Whether a channel's name can be put into what stands there; others may have stored no set of texts. */
 const canHold = where(({ chnls }, { notExists, type }) => `${notExists(chnls)} OR ${type(chnls, 'SS')}`)
@@ -105,7 +110,7 @@ export function channelActions(
           ? channel
               .patch({ ...owner, chnl })
               .set({ lyrVrsn, uptdDt })
-              .where(isAt(before.lyrVrsn))
+              .where(isStill(before))
               .commit()
           : channel.create(item).commit(),
         layer
@@ -150,10 +155,10 @@ export function channelActions(
       const before = await findChannel(region, name, chnl)
       if (!before) throw channelNotFound(chnl)
       if (ifMatch !== undefined) assertMatch(ifMatch, present(before))
-      const { rgn, pckg, lyrVrsn } = before
+      const { rgn, pckg } = before
       const cancelled = await commit(
         entities.transaction.write(({ channel, layer }) => [
-          channel.remove({ rgn, pckg, chnl }).where(isAt(lyrVrsn)).commit(),
+          channel.remove({ rgn, pckg, chnl }).where(isStill(before)).commit(),
           letGo(layer, before, release)
         ])
       )
