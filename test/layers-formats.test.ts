@@ -59,6 +59,12 @@ t.test('no cell is a formula', async t => {
   t.strictSame(parseCsv(toCsv([layer({ requirementsTxt: 'a=1' })]))[1]?.at(-1), 'a=1', 'what is none stays as it is')
 })
 
+t.test('what a spreadsheet may also take for the end of a cell is quoted', async t => {
+  for (const text of ['a;=1+1', 'a\t=1+1']) {
+    t.match(toCsv([layer({ requirementsTxt: text })]), `,"${text}"\r\n`, JSON.stringify(text))
+  }
+})
+
 t.test('HTML is escaped', async t => {
   const evil = `<script>alert("x")</script>&'`
   const html = toHtml(
