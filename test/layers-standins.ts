@@ -10,12 +10,16 @@ import type { Test } from './helpers.js'
 /** Loopback stand-ins for EventBridge and for Lambda's API, which check what they are sent. */
 
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' }
-/** Short, so that a stand-in that hangs is given up soon. */
-const impatient = {
+/** A stand-in that is to hang is given up soon; any other is waited for, however slow the machine is. */
+const clientOptions = (moods: string[]) => ({
   credentials,
   maxAttempts: 1,
-  requestHandler: { connectionTimeout: 5000, requestTimeout: 1500, throwOnRequestTimeout: true }
-}
+  requestHandler: {
+    connectionTimeout: 60_000,
+    requestTimeout: moods.some(mood => mood.endsWith('hang')) ? 1500 : 60_000,
+    throwOnRequestTimeout: true
+  }
+})
 
 async function serve(t: Test, answer: (request: IncomingMessage, body: string, response: ServerResponse) => unknown) {
   const server = createServer(async (request, response) => {
@@ -73,7 +77,7 @@ export async function startBus(t: Test, moods: BusMood[] = []) {
     const FailedEntryCount = answers.filter(answer => 'ErrorCode' in answer).length
     return reply(response, 200, { FailedEntryCount, Entries: answers })
   })
-  const client = new EventBridgeClient({ region: 'us-east-1', endpoint: url, ...impatient })
+  const client = new EventBridgeClient({ region: 'us-east-1', endpoint: url, ...clientOptions(moods) })
   const putEvents = (Entries: Entry[]) => client.send(new PutEventsCommand({ Entries }))
   return { url, moods, requests, events, complaints, poison, putEvents }
 }
@@ -100,7 +104,8 @@ export async function startLambda(t: Test, versions: Iterable<string>, moods: La
     if (!wasThere) return reply(response, 404, { Message: 'no such version' }, 'ResourceNotFoundException')
     return reply(response, 204, undefined)
   })
-  const clientIn = (region: string) => new LambdaClient({ region, endpoint: url, ...impatient })
+  const options = clientOptions(moods)
+  const clientIn = (region: string) => new LambdaClient({ region, endpoint: url, ...options })
   return { url, present, deleted, calls, clientIn }
 }
 
