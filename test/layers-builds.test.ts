@@ -5,7 +5,7 @@ import { buildBody, layerBody, sha256 } from './layers-helpers.js'
 const begin = (t: Parameters<typeof start>[0]) => start(t, { domains: ['layers'] })
 
 t.test('builds count on, and the latest of each package is one query', async t => {
-  const { api, counted } = await begin(t)
+  const { api, counted, seen } = await begin(t)
   const first = await counted(() => api.post('/v1/builds', buildBody()))
   t.strictSame(first.requests, ['GetItem', 'TransactWriteItems'])
   t.equal(first.result.statusCode, 201)
@@ -19,6 +19,7 @@ t.test('builds count on, and the latest of each package is one query', async t =
   const one = await counted(() => api.get('/v1/builds/requests/1'))
   t.strictSame(one.requests, ['GetItem'])
   t.strictSame(one.result.json(), first.result.json())
+  t.match(seen.at(-1)?.input, { ConsistentRead: true }, 'it is there as soon as its Location is told')
   for (const name of ['numpy', 'zope.interface']) await api.post('/v1/builds', buildBody({ package: name }))
   const list = await counted(() => api.get('/v1/builds?limit=2'))
   t.strictSame(list.requests, ['Query'])

@@ -77,7 +77,7 @@ export function buildActions(
   }
 
   async function getBuild(name: string, version: number) {
-    const { data } = await build.get({ pckg: packageName(name), bltVrsn: version }).go()
+    const { data } = await build.get({ pckg: packageName(name), bltVrsn: version }).go({ consistent: true })
     if (!data) throw buildNotFound(name, version)
     return presentBuild(data)
   }
