@@ -74,6 +74,9 @@ t.test('a held version cannot be deleted, nor be given an end', async t => {
   await point('next', 2)
   t.match((await api.delete(at('/1'))).json(), { status: 409, code: 'layer-in-channel', detail: /lts/ })
   t.match((await api.delete(at('/2?withdraw=true'))).json(), { status: 409, code: 'layer-in-channel' })
+  const { etag } = (await api.get(at('/1'))).headers
+  const unchanged = await api.delete(at('/1'), { 'if-match': etag as string })
+  t.match(unchanged.json(), { code: 'layer-in-channel' }, 'although it is what the caller has seen')
   t.match((await api.patch(at('/1'), { expiresAt: IN_A_YEAR })).json(), { code: 'layer-in-channel' })
   t.match(await version(1), { status: 'deprecated' })
 })

@@ -198,6 +198,7 @@ t.test('If-Match is decided in the write', async t => {
   t.equal((await api.delete(at('/1'), { 'if-match': tag })).statusCode, 412)
   t.equal((await api.delete(at('/1'), { 'if-match': '*' })).statusCode, 204)
   const latest = (await api.get(at('/2'))).headers.etag as string
+  t.match((await api.delete(at('/2'), { 'if-match': latest })).json(), { code: 'layer-is-latest' }, 'it is unchanged')
   t.equal((await api.delete(at('/2?withdraw=true'), { 'if-match': latest })).statusCode, 204)
 })
 

@@ -1,5 +1,6 @@
 import { commit } from '../dynamo/transact.js'
 import type { LayerEntities } from '../entities/layers.js'
+import { assertMatch } from '../etag.js'
 import { invalid, Problem } from '../problems.js'
 import type { Preconditions, ServiceContext } from './context.js'
 import {
@@ -45,7 +46,7 @@ export function layerDeletion(entities: LayerEntities, { now }: ServiceContext, 
   ): Promise<void> {
     const key = { rgn: region, pckg: packageName(name), lyrVrsn: version }
     const seen = await findMatching(region, name, version, preconditions)
-    const outcome = withdraw ? await withdrawLatest(key, seen) : 'not the latest'
+    const outcome = withdraw ? await withdrawLatest(key, preconditions, seen) : 'not the latest'
     if (outcome === 'done') return
     const status = outcome === 'a stray' ? 'latest' : 'deprecated'
     const { rejected, data } = await layer
@@ -54,11 +55,15 @@ export function layerDeletion(entities: LayerEntities, { now }: ServiceContext, 
       .remove([...ACTIVE])
       .where(all(hasStatus(status), isAlive(now()), isFree, seen))
       .go({ returnOnConditionCheckFailure: 'all_old' })
-    if (rejected) throw refusal(key, data as StoredLayer | null)
+    if (rejected) throw refusal(key, data as StoredLayer | null, preconditions)
   }
 
   /** Deletes the latest version and empties the pointer. A row that is `latest` beside the pointer's is a stray of others. */
-  async function withdrawLatest(key: Key, seen?: Condition): Promise<'done' | 'not the latest' | 'a stray'> {
+  async function withdrawLatest(
+    key: Key,
+    preconditions: Preconditions,
+    seen?: Condition
+  ): Promise<'done' | 'not the latest' | 'a stray'> {
     const { lyrVrsn, ...pointer } = key
     const cancelled = await commit(
       entities.transaction.write(({ layer, latestLayer }) => [
@@ -80,12 +85,13 @@ export function layerDeletion(entities: LayerEntities, { now }: ServiceContext, 
     if (!cancelled[0]?.rejected) return 'a stray'
     const row = cancelled[0].item as StoredLayer | null
     if (row?.dplySts === 'deprecated') return 'not the latest'
-    throw refusal(key, row)
+    throw refusal(key, row, preconditions)
   }
 
   /** Why a version cannot be deleted or expire, from what stands there. */
-  function refusal({ rgn, pckg, lyrVrsn }: Key, row: StoredLayer | null): Problem {
+  function refusal({ rgn, pckg, lyrVrsn }: Key, row: StoredLayer | null, { ifMatch }: Preconditions): Problem {
     if (!row?.dplySts) return layerNotFound(rgn, pckg, lyrVrsn)
+    if (ifMatch !== undefined) assertMatch(ifMatch, presentLayer(row))
     const channels = channelsOf(row)
     if (channels.length) {
       return new Problem('layer-in-channel', `Version ${lyrVrsn} is held by ${channels.join(', ')}`)
@@ -124,7 +130,7 @@ export function layerDeletion(entities: LayerEntities, { now }: ServiceContext, 
     const row = data as StoredLayer | null
     if (!rejected) return presentLayer(row as StoredLayer)
     if (row?.dplySts === 'latest') throw new Problem('layer-not-deprecated', `Version ${version} is the latest`)
-    throw refusal(key, row)
+    throw refusal(key, row, preconditions)
   }
 
   return { deleteLayer, updateExpiry }
