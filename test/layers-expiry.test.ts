@@ -55,6 +55,29 @@ t.test('embedded: what can never be handled is reported, and keeps nothing else'
   t.equal(log.filter(line => line.includes('has expired')).length, 1)
 })
 
+t.test('embedded: what fails now is handled with the next sweep', aboutEmbedded, async t => {
+  const log: string[] = []
+  const { raw, database } = await start(t, { domains: ['layers'], now: () => NOW, log, env: embedded })
+  let puts = 0
+  database.dynamo('layers').client.middlewareStack.add(
+    (next, { commandName }) =>
+      async args => {
+        if (commandName === 'PutItemCommand' && ++puts === 1) throw new Error('The disk is full')
+        return next(args)
+      },
+    { step: 'initialize' }
+  )
+  await raw.put('layers', row(1))
+  await database.engine?.sweep()
+  await database.engine?.sweep()
+  t.equal(puts, 2)
+  t.match(await raw.get('layers', pk(), 'lyrVrsn#v1'), { deleted_date: REMOVED })
+  t.strictSame(
+    log.filter(line => line.includes('cannot be handled')),
+    []
+  )
+})
+
 t.test('a delete by hand makes no event in the embedded engine either', aboutEmbedded, async t => {
   // The rows expire only once the first is gone: else the engine's own sweep could come before the delete.
   let now = NOW - 20_000
