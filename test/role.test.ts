@@ -60,7 +60,8 @@ async function startDynamo(t: Test) {
 
 t.test('the projects table, and it alone, is reached with the role; its credentials are renewed', async t => {
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'BASE', AWS_SECRET_ACCESS_KEY: 'base', AWS_REGION: 'eu-west-1' })
-  const sts = await startSts(t, 2)
+  // Soon for the client, which renews minutes before the end, and not for a machine that stalls.
+  const sts = await startSts(t, 60)
   const dynamo = await startDynamo(t)
   const config = readConfig({
     DYNAMODB: dynamo.url,
@@ -80,10 +81,9 @@ t.test('the projects table, and it alone, is reached with the role; its credenti
     ])
   await readBoth()
   const first = sts.asked.length
-  await new Promise(resolve => setTimeout(resolve, 2100))
   await readBoth()
 
-  t.ok(sts.asked.length > first, 'ended credentials are renewed')
+  t.ok(sts.asked.length > first, 'credentials that end soon are renewed')
   for (const asked of sts.asked) {
     t.match(Object.fromEntries(asked), { Action: 'AssumeRole', RoleArn: ROLE, RoleSessionName: 'cello-session' })
   }
