@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import t from 'tap'
+import { presentToken } from '../src/services/tokens.js'
 import { callers, start } from './helpers.js'
 
 const ADMIN = 'the-admin-token'
@@ -41,6 +42,8 @@ t.test('every route × every kind of caller', async t => {
   const expired = (await admin.post('/v1/projects/mine1/tokens', { expiresInDays: 1 })).json()
   await admin.post(`/v1/projects/mine1/tokens/${expired.tokenId}/rotate`, {})
 
+  const tooLong = presentToken({ project: 'x'.repeat(2000), tokenId: 'tkn-1', secret: 'x'.repeat(43) })
+
   await app.ready()
   const documented = Object.entries(app.swagger().paths ?? {}).flatMap(([path, methods]) =>
     path.startsWith('/v1')
@@ -64,7 +67,8 @@ t.test('every route × every kind of caller', async t => {
       garbage: bearer('garbage'),
       'wrong admin': bearer('the-admin-tokeN'),
       expired: bearer(expired.token),
-      'one with a typo': bearer(`${own.token}0`)
+      'one with a typo': bearer(`${own.token}0`),
+      'one of a project no key can hold': bearer(tooLong)
     })) {
       const { answer, status } = await as(headers)
       t.equal(status, 401, `${method} ${path} with ${who}`)

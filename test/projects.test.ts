@@ -88,6 +88,7 @@ t.test('the life of a token', async t => {
     { expiresAt: NOW_ISO },
     { expiresAt: '2020-01-01T00:00:00Z' },
     { expiresAt: 'tomorrow' },
+    { expiresAt: '9999-12-31T23:59:59-01:00' },
     { expiresInDays: 0 },
     { expiresInDays: '3' },
     { expiresInDays: 1, expiresAt: '2027-01-01T00:00:00Z' },
@@ -125,6 +126,10 @@ t.test('introspection: whatever is wrong with a token, the answer is the same', 
     'wrong secret': sealed([qt, project, id, [...secret].reverse().join('')]),
     'unknown id': sealed([qt, project, 'tkn-00000000000000000000000000000000', secret]),
     'unknown project': sealed([qt, 'nosuch1', id, secret]),
+    'a project no key can hold': sealed([qt, 'x'.repeat(2000), id, secret]),
+    'a project that is none': sealed([qt, 'myproj%23', id, secret]),
+    'a project of control characters': sealed([qt, 'myproj%00', id, secret]),
+    'a very long one': 'x'.repeat(10_000),
     garbage: '💥 not a token'
   }
   for (const [what, text] of Object.entries(wrong)) t.strictSame(await ask(text), { active: false }, what)

@@ -87,7 +87,7 @@ export const Rotation = component(
 )
 export const TokenQuestion = component(
   'TokenQuestion',
-  strict({ token: Type.String({ minLength: 1, maxLength: 4096, description: 'The token as its holder presents it.' }) })
+  strict({ token: Type.String({ minLength: 1, description: 'The token as its holder presents it.' }) })
 )
 export const TokenVerdict = component(
   'TokenVerdict',

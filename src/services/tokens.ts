@@ -5,6 +5,8 @@ import type { ServiceContext } from './context.js'
 
 const DAY = 24 * 60 * 60 * 1000
 const DEFAULT_LIFE_DAYS = 365
+/** After it years have more digits, and texts no longer the order of times. */
+const LAST_END = Date.parse('9999-12-31T23:59:59.999Z')
 
 export interface TokenLife {
   expiresAt?: string
@@ -18,6 +20,8 @@ export interface TokenText {
   secret: string
 }
 
+/** What no name of a project holds, however it is written. */
+const UNNAMEABLE = /[#\p{Cc}]/u
 const TEXT = /^(qt\.([^\s]{1,3100})\.(tkn-[\w-]{1,64})\.([\w-]{43}))\.([0-9a-f]{8})$/
 
 /** A new token's id and secret out of random bytes; both are unguessable. */
@@ -35,8 +39,13 @@ export function presentToken({ project, tokenId, secret }: TokenText): string {
 export function parseToken(text: string): TokenText | undefined {
   const [, body, project, tokenId, secret, sum] = TEXT.exec(text) ?? []
   if (!body || !project || !tokenId || !secret || checksum(body) !== sum) return undefined
+  const name = decoded(project)
+  return name === undefined || UNNAMEABLE.test(name) ? undefined : { project: name, tokenId, secret }
+}
+
+function decoded(text: string): string | undefined {
   try {
-    return { project: decodeURIComponent(project), tokenId, secret }
+    return decodeURIComponent(text)
   } catch {
     return undefined
   }
@@ -66,6 +75,7 @@ export function endOf({ expiresAt, expiresInDays }: TokenLife, now: number): str
   }
   const end = expiresAt === undefined ? now + (expiresInDays ?? DEFAULT_LIFE_DAYS) * DAY : Date.parse(expiresAt)
   if (!(end > now)) throw invalid('body/expiresAt', 'must lie in the future')
+  if (end > LAST_END) throw invalid('body/expiresAt', 'must lie before the year 10000')
   return new Date(end).toISOString()
 }
 
