@@ -39,6 +39,44 @@ t.test('killed anywhere, a deletion is finished by the next call', aboutEmbedded
 
 t.test('while it goes, a name is not free and its token is dead', t => askDuringDeletion(t, 1000))
 
+t.test('the call that broke off goes on when it is repeated, with its If-Match too', async t => {
+  const started = await start(t, { domains: ['projects'] })
+  const { api, raw } = started
+  const doomed = '/v1/projects/doomed'
+  await api.post('/v1/projects', { name: 'doomed', repository })
+  const { etag = '' } = (await api.get(doomed)).headers
+  // Marked by whoever it was, with a lease that has ended or with none.
+  for (const deleting of [Date.now() - 1000, 1, true, 'yes', null]) {
+    await raw.put('projects', { pk: 'PROJECT#doomed', sk: 'METADATA', repository, deleting })
+    await fill(started, 'doomed', 30)
+    const what = `marked with ${JSON.stringify(deleting)}`
+    for (const url of [
+      doomed,
+      `${doomed}/overview`,
+      `${doomed}/tokens`,
+      `${doomed}/tokens/tkn-1`,
+      `${doomed}/targets/t0`
+    ])
+      t.match((await api.get(url)).json(), { code: 'project-not-found' }, `${url} ${what}`)
+    t.match((await api.post('/v1/projects', { name: 'doomed', repository })).json(), { code: 'project-deleting' }, what)
+    t.equal((await api.delete(doomed, { 'if-match': '"another"' })).statusCode, 412, what)
+    t.equal((await api.delete(doomed, { 'if-match': String(etag) })).statusCode, 204, what)
+    t.strictSame(await raw.all('projects'), [], what)
+    t.equal((await api.delete(doomed, { 'if-match': String(etag) })).statusCode, 404, what)
+  }
+})
+
+t.test('what another program has left of a project without its METADATA goes, too', async t => {
+  const started = await start(t, { domains: ['projects'] })
+  const { api, raw, counted } = started
+  await fill(started, 'doomed', 300)
+  const codes = await Promise.all([1, 2].map(async () => (await api.delete('/v1/projects/doomed')).statusCode))
+  t.strictSame(codes, [204, 204])
+  t.strictSame(await raw.all('projects'), [])
+  const { requests } = await counted(() => api.delete('/v1/projects/doomed'))
+  t.strictSame(requests, ['UpdateItem', 'Query'], 'where nothing is left, one look tells')
+})
+
 t.test('memory stays flat, however many children go', aboutEmbedded, t => deleteInFlatMemory(t, 7_000))
 
 t.test('no child survives its project', t => raceCreationAgainstDeletion(t, 25))

@@ -318,7 +318,7 @@ t.test('PUT of a target by many: one 201, and the last of the others', async t =
 })
 
 t.test('If-Match and If-None-Match are decided in the write', async t => {
-  const { api, shuffled } = await withProject(t)
+  const { api, seen, shuffled } = await withProject(t)
   const target = '/v1/projects/myproj/targets/guarded'
   const body = (n: number) => ({ type: 'x', properties: { n, map: { list: [1, { a: null }] } } })
   t.equal((await api.put(target, body(1), { 'if-match': '*' })).statusCode, 412, 'nothing there to match')
@@ -348,7 +348,13 @@ t.test('If-Match and If-None-Match are decided in the write', async t => {
   t.equal((await api.delete(`${project}/tokens/${tokenId}`, { 'if-match': '"x"' })).statusCode, 412)
   const tokenTag = (await api.get(`${project}/tokens/${tokenId}`)).headers.etag as string
   t.equal((await api.delete(`${project}/tokens/${tokenId}`, { 'if-match': tokenTag })).statusCode, 204)
+  const newest = (await api.get(project)).headers.etag as string
+  seen.length = 0
+  t.equal((await api.patch(project, { repository: 'git@a:c' }, { 'if-match': newest })).statusCode, 200)
+  t.equal((await api.delete(project, { 'if-match': newest })).statusCode, 412)
   t.equal((await api.delete(project, { 'if-match': (await api.get(project)).headers.etag as string })).statusCode, 204)
+  const reads = seen.filter(({ operation }) => operation === 'GetItem').map(({ input }) => input.ConsistentRead)
+  t.strictSame(reads, [true, true, undefined, true], 'an old copy would not know the newest tag')
 })
 
 t.test('what is deleted is gone, and gone the second time', async t => {

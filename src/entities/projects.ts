@@ -14,8 +14,8 @@ export function projectEntities(client: Dynamo, table: string) {
         attributes: {
           project: keyOnly('project'),
           repository: { type: 'string', required: true },
-          /** Until when (epoch ms) whoever deletes the project may take, and who that is. */
-          deleting: { type: 'number' },
+          /** Until when (epoch ms) whoever deletes the project may take, and who that is; a mark of any type counts. */
+          deleting: { type: 'any' },
           deleter: { type: 'string' }
         },
         indexes: {

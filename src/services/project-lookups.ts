@@ -7,7 +7,7 @@ import { Problem } from '../problems.js'
 export interface StoredProject {
   project: string
   repository?: string
-  deleting?: number
+  deleting?: unknown
 }
 
 /** What is stored of a token; not its hash. */

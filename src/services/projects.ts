@@ -19,10 +19,10 @@ interface StoredToken {
   hashedToken?: string
 }
 
-interface StoredProject {
+export interface StoredProject {
   project: string
   repository: string
-  deleting?: number
+  deleting?: unknown
 }
 
 export const tokenNotFound = (id: string) => new Problem('token-not-found', `There is no token ${id} in this project`)
@@ -59,8 +59,8 @@ export function projectsService(dynamo: Dynamo, table: string, context: ServiceC
     return item
   }
 
-  async function findProject(name: string): Promise<StoredProject> {
-    const { data } = await project.get({ project: name }).go()
+  async function findProject(name: string, options: { consistent?: true } = {}): Promise<StoredProject> {
+    const { data } = await project.get({ project: name }).go(options)
     return assertLive(name, data)
   }
 
@@ -69,7 +69,7 @@ export function projectsService(dynamo: Dynamo, table: string, context: ServiceC
   }
 
   async function updateProject(name: string, { repository }: { repository: string }, { ifMatch }: Preconditions = {}) {
-    const seen = ifMatch === undefined ? undefined : await findProject(name)
+    const seen = ifMatch === undefined ? undefined : await findProject(name, { consistent: true })
     if (ifMatch !== undefined && seen) assertMatch(ifMatch, presentProject(seen))
     const { rejected, data } = await project
       .patch({ project: name })
@@ -200,7 +200,7 @@ export function projectsService(dynamo: Dynamo, table: string, context: ServiceC
       token: present
     }),
     updateProject,
-    deleteProject: projectDeletion(dynamo, entities, context, { findProject, presentProject }),
+    deleteProject: projectDeletion(dynamo, entities, context, presentProject),
     createToken,
     listTokens,
     getToken,
