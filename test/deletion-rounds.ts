@@ -27,8 +27,8 @@ export async function fill({ raw }: Started, project: string, count: number): Pr
   )
 }
 
-/** Kills a server at a point of a deletion, and lets the next one finish it. */
-export async function killDuringDeletion(t: TapTest, children: number, atRequest: number): Promise<void> {
+/** Kills a server at a point of a deletion, and lets the next one finish it, asking all the while. */
+export async function killDuringDeletion(t: TapTest, children: number, operation: string, n: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'quintet-deletion-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const env = { EMBEDDED_DATA: folder }
@@ -39,22 +39,22 @@ export async function killDuringDeletion(t: TapTest, children: number, atRequest
     return made.token as string
   })
 
-  const child = spawn(process.execPath, [CHILD, folder, 'doomed', String(atRequest)], { stdio: 'inherit' })
+  const child = spawn(process.execPath, [CHILD, folder, 'doomed', operation, String(n)], { stdio: 'inherit' })
   const [, signal] = await once(child, 'exit')
-  t.equal(signal, 'SIGKILL', `killed at request ${atRequest}`)
+  t.equal(signal, 'SIGKILL', `killed after ${operation} ${n}`)
 
-  await inFolder(t, env, async ({ api, raw }) => {
+  await inFolder(t, env, async started => {
+    const { api, raw } = started
     const left = (await raw.all('projects')).length
     t.ok(left > 0, `${left} items are left`)
     t.equal((await api.get('/v1/projects/doomed')).statusCode, 404, 'the project is hidden')
-    const asked = await api.post('/v1/projects/doomed/tokens/introspect', { token })
-    t.strictSame(asked.json(), { active: false }, 'its token is dead')
-    const taken = await api.post('/v1/projects', { name: 'doomed', repository })
-    t.match(taken.json(), { status: 409, code: 'project-deleting' }, 'its name cannot be taken')
     t.equal((await api.post('/v1/projects/doomed/tokens', {})).statusCode, 404, 'no new children')
+    const asker = askUntilTaken(t, started, token)
+    await asker.begun
     t.equal((await api.delete('/v1/projects/doomed')).statusCode, 204)
-    t.strictSame(await raw.all('projects'), [], 'nothing is left')
-    t.equal((await api.post('/v1/projects', { name: 'doomed', repository })).statusCode, 201, 'the name is free')
+    const seen = await asker.end
+    t.strictSame([seen.active, seen['project-exists']], [0, 0], JSON.stringify(seen))
+    t.strictSame(await raw.all('projects'), [TAKEN], 'what took the name is all there is')
   })
 }
 
@@ -70,6 +70,32 @@ async function inFolder<T>(t: Test, env: Record<string, string>, action: (starte
   return result
 }
 
+const TAKEN = { pk: 'PROJECT#doomed', sk: 'METADATA', repository }
+
+/** Asks again and again whether the token opens its project and whether the name can be taken, until it can. */
+function askUntilTaken(t: TapTest, { api }: Started, token: string) {
+  const seen = { active: 0, dead: 0, 'project-exists': 0, 'project-deleting': 0, taken: 0 }
+  const askToken = async () => {
+    const { active } = (await api.post('/v1/projects/doomed/tokens/introspect', { token })).json()
+    if (active && seen.dead > 0) t.fail('a dead token came to life')
+    seen[active ? 'active' : 'dead'] += 1
+  }
+  const ask = async () => {
+    await askToken()
+    const taken = await api.post('/v1/projects', { name: 'doomed', repository })
+    const outcome = taken.statusCode === 201 ? 'taken' : (taken.json().code as 'project-exists')
+    if (outcome === 'project-exists' && seen['project-deleting'] > 0) t.fail('the project came back')
+    seen[outcome] += 1
+  }
+  const begun = ask()
+  const end = begun.then(async () => {
+    while (seen.taken === 0) await ask()
+    await askToken()
+    return seen
+  })
+  return { begun, end }
+}
+
 /** While a project goes, its name cannot be taken and its token opens nothing; once it can, nothing of the old is left. */
 export async function askDuringDeletion(t: TapTest, children: number): Promise<void> {
   const started = await start(t, { domains: ['projects'] })
@@ -77,25 +103,12 @@ export async function askDuringDeletion(t: TapTest, children: number): Promise<v
   await api.post('/v1/projects', { name: 'doomed', repository })
   const { token } = (await api.post('/v1/projects/doomed/tokens', {})).json()
   await fill(started, 'doomed', children)
-  const seen = { active: 0, dead: 0, 'project-exists': 0, 'project-deleting': 0, taken: 0 }
-  const ask = async () => {
-    while (seen.taken === 0) {
-      const { active } = (await api.post('/v1/projects/doomed/tokens/introspect', { token })).json()
-      if (active && seen.dead > 0) t.fail('a dead token came to life')
-      seen[active ? 'active' : 'dead'] += 1
-      const taken = await api.post('/v1/projects', { name: 'doomed', repository })
-      const outcome = taken.statusCode === 201 ? 'taken' : (taken.json().code as 'project-exists')
-      if (outcome === 'project-exists' && seen['project-deleting'] > 0) t.fail('the project came back')
-      seen[outcome] += 1
-    }
-  }
-  const asking = ask()
-  await new Promise(resolve => setTimeout(resolve, 5))
+  const asker = askUntilTaken(t, started, token)
+  await asker.begun
   t.equal((await api.delete('/v1/projects/doomed')).statusCode, 204)
-  await asking
-  const left = await raw.query('projects', 'PROJECT#doomed')
-  t.strictSame(left, [{ pk: 'PROJECT#doomed', sk: 'METADATA', repository }], 'what took the name is all there is')
-  t.ok(seen['project-deleting'] > 0 && seen.dead > 0, JSON.stringify(seen))
+  const seen = await asker.end
+  t.strictSame(await raw.all('projects'), [TAKEN], 'what took the name is all there is')
+  t.ok(seen.active > 0 && seen['project-deleting'] > 0 && seen.dead > 0, JSON.stringify(seen))
 }
 
 /** Children with long keys, so that to hold all keys is much; and with content, so that a page has few of them. */

@@ -31,13 +31,13 @@ t.test('a deletion empties the partition in parallel batches', async t => {
 
 t.test('killed anywhere, a deletion is finished by the next call', aboutEmbedded, async t => {
   t.jobs = 5
-  // 300 children: the mark, one query, twelve batches, the end.
-  for (const atRequest of [1, 8]) {
-    t.test(`at request ${atRequest}`, t => killDuringDeletion(t, 300, atRequest))
+  for (const [operation, n] of [
+    ['UpdateItem', 1],
+    ['BatchWriteItem', 7]
+  ] as const) {
+    t.test(`after ${operation} ${n}`, t => killDuringDeletion(t, 300, operation, n))
   }
 })
-
-t.test('while it goes, a name is not free and its token is dead', t => askDuringDeletion(t, 1000))
 
 t.test('the call that broke off goes on when it is repeated, with its If-Match too', async t => {
   const started = await start(t, { domains: ['projects'] })
@@ -76,6 +76,8 @@ t.test('what another program has left of a project without its METADATA goes, to
   const { requests } = await counted(() => api.delete('/v1/projects/doomed'))
   t.strictSame(requests, ['UpdateItem', 'Query'], 'where nothing is left, one look tells')
 })
+
+t.test('while it goes, a name is not free and its token is dead', t => askDuringDeletion(t, 1000))
 
 t.test('memory stays flat, however many children go', aboutEmbedded, t => deleteInFlatMemory(t, 7_000))
 
