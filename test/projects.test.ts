@@ -35,7 +35,11 @@ t.test('every access pattern stays within its budget', async t => {
   await costs(1, () => api.put(target, { type: 'any', properties: { a: 1 } }), 201)
   await costs(1, () => api.put(target, { type: 'any', properties: { a: { b: 1 } } }), 200)
   await costs(1, () => api.patch(target, { properties: { a: { c: 2 } } }), 200)
+  await costs(1, () => api.patch(target, { type: 'other', properties: { a: { c: 3 } } }), 200)
   await costs(1, () => api.get(target), 200)
+  const account = '/v1/projects/myproj/targets/account'
+  await costs(1, () => api.put(account, { type: 'aws_account', properties: role }), 201)
+  await costs(1, () => api.patch(account, { type: 'aws_account', properties: { ...role, note: 'x' } }), 200)
   await costs(2, () => api.get('/v1/projects/myproj/targets'), 200)
   await costs(1, () => api.get('/v1/projects/myproj/overview'), 200)
   await costs(1, () => api.delete(target), 204)
@@ -202,6 +206,16 @@ t.test('lists give every token and target exactly once, in pages', async t => {
   }
 })
 
+t.test('a page that DynamoDB cuts at its megabyte is not the end', async t => {
+  const { api, raw } = await withProject(t)
+  const properties = { text: 'x'.repeat(100_000) }
+  for (let i = 0; i < 25; i++) {
+    await raw.put('projects', { pk: 'PROJECT#myproj', sk: `TARGET#t${i}`, name: `t${i}`, type: 'x', properties })
+  }
+  t.ok((await api.get('/v1/projects/myproj/targets?limit=100')).json().items.length < 25)
+  t.equal((await walk(api, '/v1/projects/myproj/targets?limit=100')).length, 25)
+})
+
 t.test('rules of aws_account targets', async t => {
   const { api, raw } = await withProject(t)
   const url = '/v1/projects/myproj/targets/production'
@@ -251,6 +265,68 @@ t.test('rules of aws_account targets', async t => {
     code: 'credential-type-fixed'
   })
   t.match((await api.patch(legacy, { properties: { credential_type: 'assumed_role' } })).json(), { status: 409 })
+  const { etag = '' } = (await api.get(legacy)).headers
+  const guarded = await api.put(legacy, { type: 'x', properties: {} }, { 'if-match': String(etag) })
+  t.match(guarded.json(), { status: 409, code: 'credential-type-fixed' }, 'not 412: nothing has changed')
+})
+
+t.test('an account stored as text is held to the same rules', async t => {
+  const { api, raw } = await withProject(t)
+  const url = '/v1/projects/myproj/targets/textual'
+  const store = (properties: object) =>
+    raw.put('projects', {
+      pk: 'PROJECT#myproj',
+      sk: 'TARGET#textual',
+      type: 'aws_account',
+      properties: JSON.stringify(properties),
+      kept: 1
+    })
+  await store({ ...role, credential_type: 'static' })
+  const fixed = { status: 409, code: 'credential-type-fixed' }
+  t.match((await api.put(url, { type: 'aws_account', properties: role })).json(), fixed)
+  t.match((await api.put(url, { type: 'x', properties: {} })).json(), fixed)
+  t.match((await api.patch(url, { properties: { credential_type: 'assumed_role' } })).json(), fixed)
+  await store(role)
+  t.match((await api.patch(url, { properties: { role_arn: null } })).json(), { status: 400 })
+  t.equal((await api.put(url, { type: 'aws_account', properties: { ...role, note: 'x' } })).statusCode, 200)
+  t.match(await raw.get('projects', 'PROJECT#myproj', 'TARGET#textual'), { properties: { note: 'x' }, kept: 1 })
+})
+
+t.test('a target that is stored under another name is served, and none is added under one', async t => {
+  const { api, raw } = await withProject(t)
+  await raw.put('projects', { pk: 'PROJECT#myproj', sk: 'TARGET#old-1', type: 'x', properties: { a: 1 }, kept: 1 })
+  const url = '/v1/projects/myproj/targets/old-1'
+  const body = { type: 'y', properties: { b: 2 } }
+  t.equal((await api.patch(url, { properties: { a: 2 } })).statusCode, 200)
+  t.equal((await api.put(url, body)).statusCode, 200)
+  t.match(await raw.get('projects', 'PROJECT#myproj', 'TARGET#old-1'), { ...body, kept: 1 })
+  const { etag = '' } = (await api.get(url)).headers
+  t.equal((await api.put(url, body, { 'if-match': String(etag) })).statusCode, 200)
+  t.equal((await api.delete(url)).statusCode, 204)
+  for (const name of ['old-1', 'abc', '1abc', '_abc', 'a'.repeat(33), 'abcd.e', 'abcdé']) {
+    const address = `/v1/projects/myproj/targets/${encodeURIComponent(name)}`
+    t.match((await api.put(address, body)).json(), { status: 400, errors: [{ path: 'params/target' }] }, name)
+    t.equal((await api.put(address, body, { 'if-none-match': '*' })).statusCode, 400, name)
+  }
+  t.equal((await raw.query('projects', 'PROJECT#myproj')).length, 1, 'nothing was added')
+})
+
+t.test('a merge that is too long for an expression of DynamoDB is no failure', async t => {
+  const { api, seen } = await withProject(t)
+  const url = '/v1/projects/myproj/targets/deep'
+  const nested = (levels: number, value: unknown): unknown => (levels ? { level: nested(levels - 1, value) } : value)
+  const manyNames = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`n${i}`, i]))
+  await api.put(url, { type: 'x', properties: { level: nested(29, { old: 1 }) } })
+  for (const properties of [{ level: nested(29, { new: 2 }) }, manyNames, { level: nested(12, manyNames) }]) {
+    seen.length = 0
+    t.equal((await api.patch(url, { properties })).statusCode, 200)
+    for (const { input } of seen) {
+      for (const name of ['UpdateExpression', 'ConditionExpression']) {
+        t.ok(String(input[name] ?? '').length <= 4096, `${name} of ${String(input[name]).length} characters`)
+      }
+    }
+  }
+  t.match((await api.get(url)).json().properties, { level: nested(29, { old: 1, new: 2 }) as object, n199: 199 })
 })
 
 t.test('PATCH merges as RFC 7396 says, whatever is stored', async t => {

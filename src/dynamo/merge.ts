@@ -26,7 +26,7 @@ export function mergePatch(value: unknown, patch: unknown): unknown {
  * Adds a merge patch of a map attribute to an update, path by path, so that DynamoDB merges without our reading first.
  * It demands that each object of the patch meets a map; where it does not, the condition fails and nothing changes.
  */
-export function addMerge(params: UpdateParams, field: string, patch: Item): UpdateParams {
+export function addMerge(params: UpdateParams, field: string, patch: Item) {
   const { sets, removes, maps } = pathsOf(patch, [field])
   const names: Record<string, string> = { ...params.ExpressionAttributeNames }
   const values: Item = { ...params.ExpressionAttributeValues, ':merge_map': 'M' }
@@ -54,12 +54,6 @@ export function addMerge(params: UpdateParams, field: string, patch: Item): Upda
     ExpressionAttributeNames: names,
     ExpressionAttributeValues: values
   }
-}
-
-/** How many paths a patch touches; DynamoDB's expressions have their limits. */
-export function patchSize(patch: Item): number {
-  const { sets, removes, maps } = pathsOf(patch, [])
-  return sets.length + removes.length + maps.length
 }
 
 function pathsOf(patch: Item, at: Path): { sets: [Path, unknown][]; removes: Path[]; maps: Path[] } {

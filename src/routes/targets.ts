@@ -51,8 +51,9 @@ export const targetRoutes: Routes<ProjectsService> = async (app, { service: proj
         tags,
         summary: 'Add or replace a target',
         description:
-          'Replaces type and properties as a whole. An `aws_account` is checked, and its `credential_type` stays what it was.',
-        params: schema.NewTargetParams,
+          'Replaces type and properties as a whole. An `aws_account` is checked, and its `credential_type` stays what it ' +
+          'was. The name of a new target is 4 to 32 letters, digits and underscores, of which the first is a letter.',
+        params: schema.TargetParams,
         headers: IfMatchOrNone,
         body: schema.TargetContent,
         response: {

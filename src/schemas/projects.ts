@@ -6,11 +6,6 @@ const ProjectName = Type.String({
   pattern: '^[A-Za-z0-9]{4,32}$',
   examples: ['myproj']
 })
-const TargetName = Type.String({
-  description: 'The name of a target.',
-  pattern: '^[A-Za-z][A-Za-z0-9_]{3,31}$',
-  examples: ['production']
-})
 const Repository = Type.String({
   description: 'A git URI: `https://…`, `ssh://…` or `git@host:path`.',
   pattern: '^(https://[^\\s/]+/\\S+|ssh://[^\\s/]+/\\S+|git@[^\\s:/]+:\\S+)$',
@@ -28,7 +23,6 @@ export const TargetParams = Type.Object({
   name: StoredName,
   target: identifier('The name of a target.', ['production'])
 })
-export const NewTargetParams = Type.Object({ name: StoredName, target: TargetName })
 
 export const Project = component(
   'Project',

@@ -29,8 +29,10 @@ function isJsonText(value: unknown): boolean {
   }
 }
 
+type Scope = 'whole' | 'partial'
+
 /** What is wrong with an account's properties; of a merge patch (`partial`) only what it sends is judged. */
-export function awsAccountErrors(properties: Item, scope: 'whole' | 'partial'): FieldError[] {
+export function awsAccountErrors(properties: Item, scope: Scope): FieldError[] {
   return Object.entries(rules).flatMap(([name, broken]) => {
     const path = `body/properties/${name}`
     const value = properties[name]
@@ -42,9 +44,9 @@ export function awsAccountErrors(properties: Item, scope: 'whole' | 'partial'): 
   })
 }
 
-/** Refuses a target whose type has rules that its properties break. */
-export function assertTarget({ type, properties }: { type: string; properties: Item }): void {
-  const errors = type === AWS_ACCOUNT ? awsAccountErrors(properties, 'whole') : []
+/** Refuses a target whose type has rules that its properties, or the patch of them, break. */
+export function assertTarget({ type, properties }: { type: string; properties: Item }, scope: Scope = 'whole'): void {
+  const errors = type === AWS_ACCOUNT ? awsAccountErrors(properties, scope) : []
   if (errors.length === 0) return
   throw new Problem('invalid-request', errors.map(e => `${e.path} ${e.message}`).join('; '), { errors })
 }

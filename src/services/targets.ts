@@ -1,12 +1,12 @@
 import type { Dynamo } from '../dynamo/client.js'
 import { unchanged } from '../dynamo/conditions.js'
 import { type PageRequest, readPage } from '../dynamo/cursors.js'
-import { addMerge, mergePatch, patchSize } from '../dynamo/merge.js'
+import { addMerge, mergePatch } from '../dynamo/merge.js'
 import { commit, readTogether } from '../dynamo/transact.js'
 import { type Attributes, type Item, unmarshal } from '../dynamo/values.js'
 import { IS_LIVE, IS_THERE, type ProjectEntities } from '../entities/projects.js'
 import { assertMatch } from '../etag.js'
-import { Problem } from '../problems.js'
+import { invalid, Problem } from '../problems.js'
 import { AWS_ACCOUNT, assertCredentialTypeKept, assertTarget, awsAccountErrors } from './aws-account.js'
 import type { Preconditions, ServiceContext } from './context.js'
 import { fromText } from './json-text.js'
@@ -23,9 +23,13 @@ interface StoredTarget {
 }
 
 const MAX_TRIES = 8
-/** More paths than this do not fit DynamoDB's 4 KB of expression for sure; then the merge happens here. */
-const MAX_PATHS = 40
+/** DynamoDB's limit for an expression. A merge that would be longer happens here. */
+const MAX_EXPRESSION = 4096
 const MAX_KNOWN = 10_000
+const NEW_NAME = /^[A-Za-z][A-Za-z0-9_]{3,31}$/
+
+/** The condition that an account's credential type, where it has one, is the one that is compared. */
+const keeping = (isSame: string) => `(attribute_not_exists(properties.credential_type) OR ${isSame})`
 
 export const projectNotFound = (name: string) => new Problem('project-not-found', `There is no project ${name}`)
 const targetNotFound = (name: string) => new Problem('target-not-found', `There is no target ${name} in this project`)
@@ -64,7 +68,7 @@ export function targetActions(
         target.get({ project, name }).commit()
       ])
     )
-    if (!owner || (owner as { deleting?: number }).deleting !== undefined) throw projectNotFound(project)
+    if (!owner || (owner as { deleting?: unknown }).deleting !== undefined) throw projectNotFound(project)
     if (!item) throw targetNotFound(name)
     remember(project, name)
     return item as StoredTarget
@@ -86,6 +90,7 @@ export function targetActions(
 
   /** Adds the target under a project that is there; false if the target exists. */
   async function add(project: string, name: string, content: TargetContent): Promise<boolean> {
+    if (!NEW_NAME.test(name)) throw invalid('params/target', `must match pattern "${NEW_NAME.source}"`)
     const cancelled = await commit(
       entities.transaction.write(({ project: projects, target }) => [
         projects
@@ -99,20 +104,22 @@ export function targetActions(
     return cancelled === null
   }
 
-  /** Replaces a target that exists, keeping attributes that we do not know; false if there is none. */
+  /** Replaces a target that exists, keeping attributes that we do not know; false if there is none, or another than was seen. */
   async function replace(project: string, name: string, content: TargetContent, seen?: StoredTarget): Promise<boolean> {
+    if (seen) assertCredentialTypeKept(present(seen), content)
     const { rejected, data } = await target
       .patch({ project, name })
       .set(content)
       .where((attr, op) => {
-        const kept = `(NOT ${op.eq(attr.type, AWS_ACCOUNT)} OR attribute_not_exists(properties.credential_type) OR ${op.eq(attr.properties.credential_type, content.properties.credential_type ?? null)})`
-        return seen ? `${kept} AND ${stillSo(seen)(attr, op)}` : kept
+        if (seen) return stillSo(seen)(attr, op)
+        const isSame = op.eq(attr.properties.credential_type, content.properties.credential_type ?? null)
+        // DynamoDB cannot look into properties that are text.
+        const isKept = `(${op.type(attr.properties, 'M')} AND ${keeping(isSame)})`
+        return `(NOT ${op.eq(attr.type, AWS_ACCOUNT)} OR ${isKept})`
       })
       .go({ returnOnConditionCheckFailure: 'all_old' })
-    if (!rejected) return true
-    if (seen) throw new Problem('precondition-failed')
-    if (data) assertCredentialTypeKept(present(data as StoredTarget), content)
-    return false
+    if (rejected && data && !seen) return replace(project, name, content, data as StoredTarget)
+    return !rejected
   }
 
   async function putTarget(project: string, name: string, content: TargetContent, demands: Preconditions = {}) {
@@ -123,15 +130,16 @@ export function targetActions(
     }
     const seen = await findMatching(project, name, demands.ifMatch)
     if (seen) {
-      await replace(project, name, content, seen)
-      return answer(false)
+      if (await replace(project, name, content, seen)) return answer(false)
+      throw new Problem('precondition-failed')
     }
     if (demands.ifNoneMatch !== undefined) {
       if (await add(project, name, content)) return answer(true)
       throw new Problem('precondition-failed')
     }
     for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
-      if (known.delete(`${project}#${name}`)) {
+      // Other programs gave targets other names, under which we add none.
+      if (known.delete(`${project}#${name}`) || (attempt === 0 && !NEW_NAME.test(name))) {
         if (await replace(project, name, content)) return answer(false)
       } else if (await add(project, name, content)) return answer(true)
       else remember(project, name)
@@ -143,13 +151,14 @@ export function targetActions(
   async function updateTarget(
     project: string,
     name: string,
-    change: { type?: string; properties?: Item },
+    change: Partial<TargetContent>,
     { ifMatch }: Preconditions = {}
   ) {
+    if (change.type === AWS_ACCOUNT) assertTarget({ type: AWS_ACCOUNT, properties: change.properties ?? {} }, 'partial')
     let seen = await findMatching(project, name, ifMatch)
-    if (ifMatch === undefined && change.type === undefined && patchSize(change.properties ?? {}) <= MAX_PATHS) {
-      const merged = await mergeInPlace(project, name, change.properties ?? {})
-      if ('target' in merged) return merged.target
+    if (ifMatch === undefined) {
+      const merged = await mergeInPlace(project, name, change)
+      if (merged.target) return merged.target
       seen = merged.image
     }
     for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
@@ -173,14 +182,21 @@ export function targetActions(
     throw new Problem('concurrent-changes')
   }
 
-  async function mergeInPlace(project: string, name: string, patch: Item) {
-    const isForAws = awsAccountErrors(patch, 'partial').length === 0 && patch.credential_type === undefined
+  async function mergeInPlace(project: string, name: string, { type, properties = {} }: Partial<TargetContent>) {
+    const suitsAws = (type ?? AWS_ACCOUNT) === AWS_ACCOUNT && awsAccountErrors(properties, 'partial').length === 0
     const params = target
       .patch({ project, name })
-      .set({})
-      .where(({ type }, { ne }) => (isForAws ? IS_THERE : ne(type, AWS_ACCOUNT)))
+      .set(type === undefined ? {} : { type })
+      .where((attr, op) => {
+        const isAccount = op.eq(attr.type, AWS_ACCOUNT)
+        if (!suitsAws) return `NOT ${isAccount}`
+        const { credential_type: wanted } = properties
+        const isKept = wanted === undefined ? IS_THERE : keeping(op.eq(attr.properties.credential_type, wanted))
+        return type === undefined ? `(NOT ${isAccount} OR ${isKept})` : `${isAccount} AND ${isKept}`
+      })
       .params({ response: 'all_new' }) as Parameters<typeof addMerge>[0]
-    const update = { ...addMerge(params, 'properties', patch), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
+    const update = { ...addMerge(params, 'properties', properties), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' }
+    if (Math.max(update.UpdateExpression.length, update.ConditionExpression.length) > MAX_EXPRESSION) return {}
     try {
       const { Attributes } = await dynamo.request('UpdateItem', update)
       return { target: present(parsed(Attributes as Item)) }
