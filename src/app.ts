@@ -19,6 +19,7 @@ import { addEtags } from './plugins/etag.js'
 import { addHealth } from './plugins/health.js'
 import { addAbortLog, RequestLog, safeLogger } from './plugins/logging.js'
 import type { Metrics } from './plugins/metrics.js'
+import { withoutTokens } from './plugins/secrets.js'
 import { addSockets, SocketRequest } from './plugins/sockets.js'
 import { addValidation } from './plugins/validation.js'
 import { Problem } from './problems.js'
@@ -217,7 +218,9 @@ function answerTogether(app: FastifyInstance): void {
 
 function requestId(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
-  return typeof given === 'string' && /^[\w.:/+=@-]{1,128}$/.test(given) ? given : randomUUID()
+  const isOne = typeof given === 'string' && /^[\w.:/+=@-]{1,128}$/.test(given)
+  // It is logged and answered, which a token must not be.
+  return isOne && withoutTokens(given) === given ? given : randomUUID()
 }
 
 async function addGuards(app: FastifyInstance, { corsOrigin, rateLimit: max }: Config): Promise<void> {

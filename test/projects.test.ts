@@ -462,6 +462,7 @@ t.test('the secret is shown once and stands nowhere else', async t => {
     await admin.post('/v1/projects/myproj/tokens/introspect', { token: `${token} ` }),
     await admin.post('/v1/projects/myproj/tokens/introspect', { token, more: token }),
     await callers(app).as(`${token}x`).get('/v1/projects/myproj'),
+    await own.get('/v1/projects/myproj', { 'x-request-id': token }),
     await admin.get(`/v1/projects/${token}`),
     await admin.get(`/v1/projects/myproj/tokens/${token}`),
     await admin.get(`/v1/projects/myproj/tokens/${token.replaceAll('.', '%2E')}`),
