@@ -292,6 +292,23 @@ t.test('an account stored as text is held to the same rules', async t => {
   t.match(await raw.get('projects', 'PROJECT#myproj', 'TARGET#textual'), { properties: { note: 'x' }, kept: 1 })
 })
 
+t.test('sets that another program stored are compared and kept as sets', async t => {
+  const { api, raw } = await withProject(t)
+  const policy_arns = new Set(['arn:aws:iam::aws:policy/ReadOnlyAccess'])
+  const properties = { ...role, policy_arns, deep: [{ numbers: new Set([1, 2]), bytes: new Set([Buffer.from('x')]) }] }
+  await raw.put('projects', { pk: 'PROJECT#myproj', sk: 'TARGET#sets', type: 'aws_account', properties })
+  const url = '/v1/projects/myproj/targets/sets'
+  const merged = await api.patch(url, { properties: { note: { a: 1 } } })
+  t.match(merged.json(), {
+    properties: { policy_arns: [...policy_arns], deep: [{ numbers: [1, 2], bytes: ['eA=='] }] }
+  })
+  const etag = () => api.get(url).then(({ headers }) => ({ 'if-match': String(headers.etag) }))
+  t.equal((await api.patch(url, { properties: { note: 'x' } }, await etag())).statusCode, 200)
+  const stored = await raw.get('projects', 'PROJECT#myproj', 'TARGET#sets')
+  t.match(stored?.properties, { policy_arns, deep: [{ numbers: new Set([1, 2]) }], note: 'x' })
+  t.equal((await api.delete(url, await etag())).statusCode, 204)
+})
+
 t.test('a target that is stored under another name is served, and none is added under one', async t => {
   const { api, raw } = await withProject(t)
   await raw.put('projects', { pk: 'PROJECT#myproj', sk: 'TARGET#old-1', type: 'x', properties: { a: 1 }, kept: 1 })

@@ -38,6 +38,7 @@ function toAttribute(value: unknown, depth: number): AttributeValue {
 
 function toContainer(value: object, depth: number): AttributeValue {
   if (value instanceof Uint8Array) return { B: value }
+  if (SET in value) return value[SET] as AttributeValue
   if (value instanceof Set) return toSet([...value])
   // A map or list at the last level is refused even if it is empty.
   if (depth + 1 >= MAX_DEPTH) throw new Problem('nesting-too-deep', `Values may be nested ${MAX_DEPTH} levels deep`)
@@ -59,6 +60,10 @@ function decimal(value: number): string {
   }
   return String(value)
 }
+
+/** On an array that was a set: that set, so that it is compared and written back as what it was. */
+const SET = Symbol('set')
+const arrayOf = (set: AttributeValue, members: unknown[]) => Object.defineProperty(members, SET, { value: set })
 
 /**
  * DynamoDB's attribute values to what JSON can say: sets become arrays, binary becomes base64, and numbers
@@ -85,10 +90,10 @@ function fromAttribute(value: AttributeValue): unknown {
   if (value.M !== undefined) return unmarshal(value.M)
   if (value.L !== undefined) return value.L.map(fromAttribute)
   if (value.BOOL !== undefined) return value.BOOL
-  if (value.SS !== undefined) return value.SS
-  if (value.NS !== undefined) return value.NS.map(Number)
+  if (value.SS !== undefined) return arrayOf(value, [...value.SS])
+  if (value.NS !== undefined) return arrayOf(value, value.NS.map(Number))
   if (value.B !== undefined) return base64(value.B)
-  if (value.BS !== undefined) return value.BS.map(base64)
+  if (value.BS !== undefined) return arrayOf(value, value.BS.map(base64))
   return null
 }
 
