@@ -54,7 +54,10 @@ t.test('compare-and-set is one request, decided by DynamoDB', async t => {
   t.equal(fresh.result.statusCode, 200)
   t.strictSame(fresh.requests, ['UpdateItem'])
   t.equal((await put(1, { 'if-match': `W/${fresh.result.headers.etag}` })).result.statusCode, 412, 'strong comparison')
-  t.equal((await put(1, { 'if-match': '"never"' })).result.statusCode, 412)
+  for (const never of ['"never"', `"1/%E0%A4%A/${'a'.repeat(27)}"`, `"1//${'a'.repeat(27)}"`]) {
+    t.equal((await put(1, { 'if-match': never })).result.statusCode, 412, never)
+    t.equal((await api.delete('/v1/states/cas', { 'if-match': never })).statusCode, 412, never)
+  }
   t.equal((await api.put('/v1/states/none', { value: 1 }, { 'if-match': '*' })).statusCode, 412)
   t.equal((await api.put('/v1/states/none', { value: 1 }, { 'if-match': tag })).statusCode, 412)
   t.equal((await api.delete('/v1/states/cas', { 'if-match': tag })).statusCode, 412)
@@ -76,6 +79,15 @@ t.test('a state that others wrote takes part in compare-and-set, too', async t =
   await raw.put('realtime', item)
   const written = await api.put('/v1/states/f', { value: 1 }, { 'if-match': String(headers.etag) })
   t.match([written.statusCode, written.json()], [200, { version: 1, value: 1 }])
+  const odd = [{ version: 3 }, { version: 3, updatedAt: 7 }, { version: 3, updatedAt: 'x' }, { version: 2 ** 52 }]
+  for (const attributes of odd) {
+    await raw.put('realtime', { ...item, ...attributes })
+    const seen = { 'if-match': String((await api.get('/v1/states/f')).headers.etag) }
+    const answer = await api.put('/v1/states/f', { value: 1 }, seen)
+    t.match([answer.statusCode, answer.json()], [200, { version: attributes.version + 1 }], JSON.stringify(attributes))
+    t.equal((await api.put('/v1/states/f', { value: 1 }, seen)).statusCode, 412)
+    t.equal((await api.delete('/v1/states/f', seen)).statusCode, 412)
+  }
 })
 
 t.test('what others left in the place of a version is none: it counts from 1 anew', async t => {

@@ -21,7 +21,9 @@ export function stateTag(state: StateView): string {
 
 const MAX_TRIES = 8
 
-const TAG = /^"(\d{1,15})\/([^/"]*)\/[\w-]{27}"$/
+const TAG = /^"\d+\/[^/"]*\/[\w-]{27}"$/
+/** The tag of a state as we write it. Others may have left a version without a time, or a time of another form. */
+const OURS = /^"([1-9]\d{0,14})\/(\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d\.\d{3}Z)\/[\w-]{27}"$/
 
 /** The highest version that another can follow. */
 const MOST = Number.MAX_SAFE_INTEGER - 1
@@ -81,10 +83,10 @@ export function stateActions(dynamo: Dynamo, { entities: { state } }: RealtimeEn
     const live = { condition: isLive, ...life }
     if (ifMatch.trim() === '*') return [live]
     const tags = tagsOf(ifMatch)
-    const known = tags.map(tag => TAG.exec(tag)).filter(match => match !== null)
-    if (known.some(([, version]) => version === '0')) return [live, await demandUnversioned(name, tags)]
-    if (known.length === 0) throw new Problem('precondition-failed')
-    return [live, demandVersions(known.map(([, version, at]) => [Number(version), decodeURIComponent(at ?? '')]))]
+    if (tags.some(tag => TAG.test(tag) && !OURS.test(tag))) return [live, await demandUnversioned(name, tags)]
+    const ours = tags.map(tag => OURS.exec(tag)).filter(match => match !== null)
+    if (ours.length === 0) throw new Problem('precondition-failed')
+    return [live, demandVersions(ours.map(([, version, at]) => [Number(version), decodeURIComponent(at ?? '')]))]
   }
 
   function demandVersions(wanted: [version: number, updatedAt: string][]): Amendment {
@@ -95,7 +97,7 @@ export function stateActions(dynamo: Dynamo, { entities: { state } }: RealtimeEn
     }
   }
 
-  /** A state of others has no version to demand: it is read, and must still be the same when it is written. */
+  /** A state of others has no version and time to demand: it is read, and must still be the same when it is written. */
   async function demandUnversioned(name: string, tags: string[]): Promise<Amendment> {
     const { data } = await state.get({ name }).go({ consistent: true })
     if (!data || !tags.includes(stateTag(present(data as StateView & Item)))) throw new Problem('precondition-failed')
