@@ -38,7 +38,7 @@ const MAX_PING_MS = 15_000
 const MAX_MISSED = 3
 /** Requests that may wait for their answers before the socket is read no further. */
 const MAX_WAITING = 32
-/** Requests over the rate that are answered; whoever goes on is closed. */
+/** How many more requests may be refused than are heard; whoever goes on is closed. */
 const MAX_REFUSED = 100
 
 /** Serves one WebSocket: requests in their order, each answered with `ok` or `error`, and values as they come. */
@@ -117,7 +117,7 @@ function limiter({ rate, now }: SocketOptions): () => 'yes' | 'no' | 'never' {
     last = at
     if (tokens >= 1) {
       tokens -= 1
-      refused = 0
+      refused = Math.max(0, refused - 1)
       return 'yes'
     }
     refused += 1
