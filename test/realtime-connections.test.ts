@@ -157,6 +157,10 @@ t.test('subscriptions whose connection is gone are ended by a disconnect, too', 
   t.equal((await api.delete('/v1/connections/lost')).statusCode, 204)
   t.strictSame((await api.get('/v1/connections/lost/subscriptions')).json().items, [])
   t.equal((await api.delete('/v1/connections/lost')).statusCode, 404)
+  await subscribeMany(raw, 'lost', 2)
+  const repeated = await api.delete('/v1/connections/lost', { 'if-match': '"what it was"' })
+  t.equal(repeated.statusCode, 204, 'also by one with If-Match, which ends the connection first and may break off')
+  t.strictSame((await api.get('/v1/connections/lost/subscriptions')).json().items, [])
 })
 
 t.test('lists are paged', async t => {

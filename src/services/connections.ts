@@ -92,21 +92,16 @@ export function connectionActions(
    * once the connection is gone. After a crash anywhere the next call goes on.
    */
   async function disconnect(connectionId: string, { ifMatch }: Preconditions = {}): Promise<void> {
-    const conditions = ifMatch === undefined ? [] : [await matching(connectionId, ifMatch)]
-    // With a condition the connection goes first: if it may not, nothing is ended.
-    const ended = ifMatch === undefined ? await endSubscriptions(connectionId) : 0
-    const isRemoved = await removeConnection(connectionId, conditions)
-    if (!isRemoved && ifMatch !== undefined) throw new Problem('precondition-failed')
+    const seen = ifMatch === undefined ? undefined : await getConnection(connectionId).catch(nothing)
+    if (ifMatch !== undefined && seen) assertMatch(ifMatch, seen)
+    // With a condition the connection goes first: if it may not, nothing is ended. One that is gone may have left
+    // subscriptions behind, if such a call broke off.
+    const ended = seen ? 0 : await endSubscriptions(connectionId)
+    const isRemoved = await removeConnection(connectionId, ifMatch === undefined ? [] : [sameAs(seen)])
+    if (!isRemoved && seen) throw new Problem('precondition-failed')
     if (isRemoved) await endSubscriptions(connectionId)
     publish({ kind: 'disconnected', connectionId })
     if (!isRemoved && ended === 0) throw connectionNotFound(connectionId)
-  }
-
-  /** What is not there is 404, whatever If-Match says. */
-  async function matching(connectionId: string, ifMatch: string): Promise<Amendment> {
-    const seen = await getConnection(connectionId)
-    assertMatch(ifMatch, seen)
-    return sameAs(seen)
   }
 
   async function removeConnection(connectionId: string, conditions: Amendment[]): Promise<boolean> {
