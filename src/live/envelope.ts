@@ -26,10 +26,14 @@ const shapes: Record<LiveEvent['kind'], (event: Members) => boolean> = {
 
 function isState({ name, value, version, updatedAt, ttl }: Members): boolean {
   const isCounted = Number.isSafeInteger(version) && (version as number) >= 0
-  return (
-    isText(name) && value !== undefined && isCounted && isMissingOr('string', updatedAt) && isMissingOr('number', ttl)
-  )
+  const isTimed = isMissingOr('string', updatedAt) && isMissingOr('number', ttl)
+  return isText(name) && value !== undefined && isShallow(value, MAX_DEPTH) && isCounted && isTimed
 }
+
+/** DynamoDB stores no more levels; of many more the text for subscribers could not be made. */
+const MAX_DEPTH = 32
+const isShallow = (value: unknown, levels: number): boolean =>
+  !isObject(value) || (levels > 0 && Object.values(value).every(one => isShallow(one, levels - 1)))
 
 /** Others may use the channel, too, and newer nodes say what we do not know: what is not ours is nothing. */
 export function parseEnvelope(text: string): Envelope | undefined {
