@@ -82,16 +82,26 @@ export async function openSocket(url: string, query = '', options: { protocols?:
   }
 }
 
-/** A client that subscribes and then stops reading, as a phone in a tunnel does. */
-export async function openSilent(url: string, names: string[]): Promise<Socket> {
+/** A client that asks for something and stops reading once it is answered, as a phone in a tunnel does. */
+async function askAndStop(url: string, path: string, headers: string[] = []): Promise<Socket> {
   const { hostname, port, host } = new URL(url)
   const socket = connect(Number(port), hostname)
-  socket.write(
-    `GET /v1/live HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
-      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
-  )
+  socket.write([`GET ${path} HTTP/1.1`, `Host: ${host}`, ...headers, '', ''].join('\r\n'))
   await once(socket, 'data')
-  socket.pause()
+  return socket.pause()
+}
+
+/** A reader of server-sent events that stops reading. */
+export const openSilentEvents = (url: string, name: string) => askAndStop(url, `/v1/states/${name}/events`)
+
+/** A client of /v1/live that subscribes and then stops reading. */
+export async function openSilent(url: string, names: string[]): Promise<Socket> {
+  const socket = await askAndStop(url, '/v1/live', [
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
+  ])
   for (const name of names) socket.write(frame(JSON.stringify({ type: 'subscribe', name })))
   return socket
 }

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { listen, openEvents, openSilent, openSocket, until } from './live-helpers.js'
+import { listen, openEvents, openSilent, openSilentEvents, openSocket, until } from './live-helpers.js'
 
 t.test('what one sets, the others get', async t => {
   const { url, api, raw } = await listen(t)
@@ -138,6 +137,21 @@ t.test('server-sent events', async t => {
   second.close()
 })
 
+t.test('a stream that is not read ends with its connection', async t => {
+  const clock = { now: Date.now() }
+  const { url, api, app } = await listen(t, { env: { LIVE_TTL: '3' }, now: () => clock.now })
+  const clients = [await openSilentEvents(url, 's'), await openSilentEvents(url, 's')]
+  for (const client of clients) client.on('error', () => {})
+  for (let i = 0; i < 40; i++) await api.put('/v1/states/s', { value: 'x'.repeat(380_000) })
+  t.match((await api.get('/metrics')).body, /^quintet_live_waiting 2$/m, 'neither is read')
+  const [{ connectionId }] = (await api.get('/v1/users/anonymous/connections')).json().items
+  t.equal((await api.delete(`/v1/connections/${connectionId}`)).statusCode, 204)
+  const open = () => new Promise(resolve => app.server.getConnections((_error, count) => resolve(count)))
+  await until('one stream', async () => (await open()) === 1)
+  await app.close()
+  t.equal(await open(), 0)
+})
+
 t.test('a stopping server says so, and leaves nothing active', async t => {
   const { url, app, raw } = await listen(t)
   const socket = await openSocket(url)
@@ -152,16 +166,28 @@ t.test('a stopping server says so, and leaves nothing active', async t => {
 })
 
 t.test('a socket that does not answer pings is given up, and one that does is not', async t => {
-  const { url, api } = await listen(t, { env: { LIVE_TTL: '3' } })
+  const clock = { now: Date.now() }
+  const { url, api, raw } = await listen(t, { env: { LIVE_TTL: '3' }, now: () => clock.now })
   const alive = await openSocket(url)
-  await alive.call('subscribe', 'a')
+  const { connectionId } = await alive.call('subscribe', 'a')
   const deaf = await openSilent(url, ['a'])
+  // It reads, so that nothing waits for it, but says nothing.
+  const closed = once(deaf.resume(), 'close')
   const active = async () => (await api.get('/v1/states/a/subscriptions')).json().items.length
   await until('both', async () => (await active()) === 2)
-  // It reads, so that nothing waits for it, but says nothing.
-  await once(deaf.resume(), 'close')
+  await closed
   await until('the end of its subscription', async () => (await active()) === 1)
-  await sleep(3000)
+  const keys = [
+    ['state#a', `subscription#${connectionId}`],
+    [`connection#${connectionId}`, `connection#${connectionId}`]
+  ] as const
+  for (let renewals = 0; renewals < 3; renewals++) {
+    clock.now += 1500
+    await until('another ttl', async () => {
+      const items = await Promise.all(keys.map(([pk, sk]) => raw.get('realtime', pk, sk)))
+      return items.every(item => item?.ttl === Math.floor(clock.now / 1000) + 3)
+    })
+  }
   t.equal(await active(), 1, 'beyond its first ttl')
   await api.put('/v1/states/a', { value: 1 })
   await alive.value('a', 1)
@@ -177,7 +203,8 @@ t.test('a client that closes its half, or goes without a word, is gone', async t
     client.resume()[leave]()
     await until(`its end by ${leave}`, async () => (await active()) === 0)
   }
-  t.strictSame((await api.get('/v1/users/anonymous/connections')).json().items, [])
+  const connections = async () => (await api.get('/v1/users/anonymous/connections')).json().items.length
+  await until('the end of all connections', async () => (await connections()) === 0)
 })
 
 t.test('who subscribes while it is written misses nothing', async t => {

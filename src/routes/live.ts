@@ -16,6 +16,8 @@ import type { Routes } from './reply.js'
 const tags = ['realtime']
 const MAX_HEARTBEAT_MS = 15_000
 const RETRY_MS = 1000
+/** How long a stream that has ended may take to reach its reader. */
+const FAREWELL_MS = 1000
 
 const socketDescription = `The client sends \`LiveRequest\`, each answered in its order with \`LiveOk\` or \`LiveError\`; \`LiveValue\` and \`LiveDeleted\` come by themselves for the states that it has subscribed to.
 
@@ -115,8 +117,13 @@ export const liveRoutes: Routes<LiveParts> = async (app, { service: { realtime, 
       const write = (text: string, taken?: () => void) => raw.write(text, error => error || taken?.())
       const sink = {
         send: (message: Message | { text: string }, taken: () => void) => void write(eventOf(message), taken),
-        // Before the first event the answer may still be a problem.
-        close: () => void (reply.sent && raw.end())
+        close: () => {
+          // Before the first event the answer may still be a problem.
+          if (!reply.sent) return
+          raw.end()
+          // Who does not read does not come to the end, and would keep the connection.
+          setTimeout(() => raw.destroy(), FAREWELL_MS).unref()
+        }
       }
       const { 'last-event-id': version } = request.headers
       const since = version === undefined ? undefined : { version }
@@ -133,6 +140,7 @@ export const liveRoutes: Routes<LiveParts> = async (app, { service: { realtime, 
       }
       const heartbeat = setInterval(
         () => {
+          if (raw.writableEnded) return
           write(':\n\n')
           session.keepAlive().catch(err => request.log.warn({ err }, 'a live connection could not be renewed'))
         },
