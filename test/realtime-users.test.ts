@@ -72,6 +72,12 @@ t.test('If-Match and If-None-Match', async t => {
   t.equal((await api.delete('/v1/connections/c', old)).statusCode, 412)
   t.equal((await api.put('/v1/connections/c', { userId: 'eve' }, { 'if-none-match': '*' })).statusCode, 412)
   t.equal((await api.put('/v1/connections/none', { userId: 'eve' }, old)).statusCode, 412)
+  const both = { 'if-match': '*', 'if-none-match': '*' }
+  for (const id of ['c', 'none']) {
+    t.equal((await api.put(`/v1/connections/${id}`, { userId: 'eve' }, both)).statusCode, 412, 'both never hold')
+    t.equal((await api.put(`/v1/states/${id}`, { value: 1 }, both)).statusCode, 412)
+    t.equal((await api.put(`/v1/users/${id}`, { email: 'e@x' }, both)).statusCode, 412)
+  }
 })
 
 t.test('twenty claim one email at once', t => claimTogether(t, 20))

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, RawServerDefault } from 'fastify'
 import type { Page } from '../dynamo/cursors.js'
+import { Problem } from '../problems.js'
 import type { Preconditions } from '../services/context.js'
 
 /** The answers that all domains give in one way. */
@@ -43,8 +44,10 @@ export function nextLink({ url }: { url: string }, { cursor }: Page<unknown>): s
 
 /** What a conditional write demands. */
 export function preconditions(request: { headers: object }): Preconditions {
-  const headers = request.headers as Record<string, string | undefined>
-  return { ifMatch: headers['if-match'], ifNoneMatch: headers['if-none-match'] }
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers as Record<string, string | undefined>
+  // Something there and nothing there: no write can keep to both.
+  if (ifMatch !== undefined && ifNoneMatch === '*') throw new Problem('precondition-failed')
+  return { ifMatch, ifNoneMatch }
 }
 
 /** Says that the answer depends on a header of the request, beside those that it depends on already. */
