@@ -103,6 +103,9 @@ t.test('If-Match and If-None-Match are decided in the write', async t => {
   const { etag } = (await api.put('/v1/tenants/t1', stack(), { 'if-none-match': '*' })).headers as { etag: string }
   t.equal((await api.put('/v1/tenants/t1', stack(), { 'if-none-match': '*' })).statusCode, 412)
   t.equal((await api.put('/v1/tenants/t2', stack(), { 'if-match': '*' })).statusCode, 412)
+  for (const tag of ['*', '"none"']) {
+    t.equal((await api.delete('/v1/tenants/t2', { 'if-match': tag })).statusCode, 404, 'as without a condition')
+  }
   const both = await Promise.all(
     ['0.1.1', '0.1.2'].map(version => api.put('/v1/tenants/t1', stack(version), { 'if-match': etag }))
   )

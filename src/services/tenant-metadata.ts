@@ -80,7 +80,9 @@ export function metadataActions({ entities: { tenant } }: TenantEntities, { now 
   }
 
   async function deleteTenant(tenantId: string, { ifMatch }: Preconditions = {}) {
-    const seen = await findMatching(tenantId, ifMatch)
+    // What is not there is 404, whatever If-Match says.
+    const seen = ifMatch === undefined ? undefined : await findTenant(tenantId)
+    if (ifMatch !== undefined && seen) assertMatch(ifMatch, presentTenant(seen))
     const { rejected } = await tenant
       .remove({ tenantId })
       .where((attr, op) => (seen ? unchanged(CONTENT, { ...seen })(attr, op) : 'attribute_exists(pk)'))
