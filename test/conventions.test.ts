@@ -3,6 +3,7 @@ import t from 'tap'
 import { canonical } from '../src/etag.js'
 import { nextLink } from '../src/routes/reply.js'
 import { callers, start, type Test } from './helpers.js'
+import { documentOf, exampleRequest, operationsOf } from './openapi-document.js'
 import { refuse, standIn } from './stand-in.js'
 
 const repository = 'https://github.com/example/p'
@@ -152,6 +153,22 @@ t.test('identifiers cannot reach other items', async t => {
     t.equal(res.headers['content-type'], 'application/problem+json')
   }
   t.strictSame(await raw.all('projects'), before, 'nothing has changed')
+})
+
+t.test('an identifier of more than 1,024 bytes is refused wherever it stands', async t => {
+  const { app, api } = await start(t)
+  const document = await documentOf(app)
+  const long = encodeURIComponent('é'.repeat(513))
+  for (const { path, method, operation } of operationsOf(document)) {
+    // A token of another project is not active; no key is made of the name.
+    if (path.endsWith('/introspect')) continue
+    const { url, body } = exampleRequest(document, path, operation)
+    for (const [i, part] of path.split('/').entries()) {
+      if (!part.startsWith('{')) continue
+      const answer = await api.call(method as 'GET', url.split('/').with(i, long).join('/'), body)
+      t.match(answer.json(), { status: 400, code: /^invalid-(key|request)$/ }, `${method} ${path} ${part}`)
+    }
+  }
 })
 
 t.test('what JSON can say and DynamoDB cannot store', async t => {

@@ -108,7 +108,7 @@ export function assertItemSize(item: Attributes): void {
   if (mapSize(item) > MAX_ITEM_BYTES) throw new Problem('item-too-large')
 }
 
-/** Refuses a key that is longer than a sort key may be. */
+/** Refuses a key that is longer than a sort key may be, in what is written as in what is asked for. */
 export function assertKeySize(key: Attributes, names: readonly string[]): void {
   for (const name of names) {
     const value = key[name]?.S

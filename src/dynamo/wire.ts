@@ -49,6 +49,9 @@ function marshalPart(part: Input): Input {
   const written = (out.Item ?? out.Key) as Attributes | undefined
   if (out.Item) assertItemSize(out.Item as Attributes)
   if (written) assertKeySize(written, tableKeyNames)
+  if (typeof out.KeyConditionExpression === 'string') {
+    assertKeySize(out.ExpressionAttributeValues as Attributes, out.KeyConditionExpression.match(/:\w+/g) ?? [])
+  }
   if (typeof out.UpdateExpression === 'string') dropExtras(out, out.UpdateExpression)
   return out
 }

@@ -5,7 +5,6 @@ import { Problem } from '../problems.js'
 import {
   type AliasWrites,
   aliasNotFound,
-  nameOf,
   type presentAlias,
   type StoredConfig,
   type StoredRoute,
@@ -13,7 +12,7 @@ import {
 } from './alias-writes.js'
 import { assertStays, ownAlias } from './aliases.js'
 import type { ServiceContext } from './context.js'
-import { type AliasName, MAX_KEY_BYTES } from './hostnames.js'
+import type { AliasName } from './hostnames.js'
 
 export interface Revert {
   /** A change in the history: the alias shall point where it did after that one. */
@@ -44,7 +43,6 @@ export function aliasHistory(service: HostingEntities, { look, place }: AliasWri
 
   /** Newest first; an alias that was deleted has its history still. */
   async function listAliasHistory(name: AliasName, request: PageRequest) {
-    if (Buffer.byteLength(nameOf(name)) > MAX_KEY_BYTES) throw new Problem('invalid-key')
     const page = await readPage(cursors, ['history', name.hostnameRev, name.basePath], request, options =>
       change.query.byAlias(name).go({ ...options, order: 'desc' })
     )
