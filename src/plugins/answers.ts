@@ -15,6 +15,7 @@ export function addAnswers(app: FastifyInstance): void {
     // A HEAD route comes with the schema of its GET.
     if (answers[403]) return
     const codes: ProblemCode[] = ['forbidden', ...(schema.body ? BODY : [])]
+    if (url.includes('/:') || schema.body) codes.push('invalid-key')
     if (url.startsWith('/v1/projects/:name')) codes.push('project-not-found')
     schema.response = withProblems(answers, codes)
     if (method === 'GET' && isResource(answers['200'])) (schema.response as Answers)[304] = NOT_MODIFIED

@@ -151,7 +151,8 @@ export const aliasRoutes: Routes<HostingService> = async (app, { service: hostin
             'deployment-alias',
             'deployment-destroying',
             'nothing-to-revert',
-            'concurrent-changes'
+            'concurrent-changes',
+            'item-too-large'
           )
         }
       }

@@ -93,7 +93,7 @@ export const tenantRoutes: Routes<TenantsService> = async (app, { service: tenan
         params: schema.TenantParams,
         headers: IfMatchOrNone,
         body: schema.TenantStack,
-        response: { 200: schema.Tenant, 201: schema.Tenant, ...problems('precondition-failed', 'invalid-key') }
+        response: { 200: schema.Tenant, 201: schema.Tenant, ...problems('precondition-failed') }
       }
     },
     async (request, reply) => {
@@ -150,7 +150,7 @@ export const tenantRoutes: Routes<TenantsService> = async (app, { service: tenan
         body: schema.NewOperation,
         response: {
           202: schema.Audit,
-          ...problems('operation-in-progress', 'concurrent-changes', 'provisioning-failed', 'invalid-key')
+          ...problems('operation-in-progress', 'concurrent-changes', 'provisioning-failed')
         }
       }
     },
