@@ -22,7 +22,7 @@ async function start(config: Config): Promise<void> {
   const { dynamodb } = config
   const endpoint =
     database.engine && dynamodb.kind === 'embedded' && dynamodb.port !== undefined
-      ? await database.engine.listen(dynamodb.port)
+      ? await database.engine.listen(dynamodb.port).catch(refused('EMBEDDED_PORT'))
       : undefined
 
   closeWithGrace({ delay: 20_000 }, async ({ err, signal }) => {
@@ -34,7 +34,7 @@ async function start(config: Config): Promise<void> {
   })
   for (const signal of SIGNALS) process.off(signal, leave)
 
-  const address = await app.listen({ host: config.host, port: config.port })
+  const address = await app.listen({ host: config.host, port: config.port }).catch(refused('PORT'))
   for (const line of [
     `API   ${address}/v1`,
     `Docs  ${address}/docs`,
@@ -44,6 +44,12 @@ async function start(config: Config): Promise<void> {
     app.log.info(line)
   }
   for (const difference of await database.differences().catch(error => [String(error)])) app.log.error(difference)
+}
+
+/** Names the variable that says where it could not listen; a host that is not ours is none of its port's fault. */
+const refused = (port: string) => (error: NodeJS.ErrnoException) => {
+  const variable = error.code === 'EADDRINUSE' || error.code === 'EACCES' ? port : 'HOST'
+  throw new Error(`${variable} cannot be used: ${error.message}`, { cause: error })
 }
 
 function dataLine({ dynamodb }: Config): string {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { InvalidConfig, readConfig } from '../src/config.js'
+import { openDatabase } from '../src/dynamo/database.js'
 
 function refused(env: Record<string, string>): string[] {
   try {
@@ -88,4 +89,16 @@ t.test('a wrong value is refused with a line that names its variable', async t =
   for (const HOST of ['127.0.0.1', '127.9.9.9', '::1', 'localhost', 'LOCALHOST'])
     t.strictSame(refused({ HOST }), [], HOST)
   t.strictSame(refused({ PORT: '0', EMBEDDED_PORT: '0' }), [])
+})
+
+t.test('an endpoint that is to be asked with credentials needs a region, like AWS', async t => {
+  Object.assign(process.env, { AWS_CONFIG_FILE: '/dev/null', AWS_SHARED_CREDENTIALS_FILE: '/dev/null' })
+  for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION']) delete process.env[name]
+  const config = readConfig({ DYNAMODB: 'http://127.0.0.1:1', DOMAINS: 'projects', AWS_ACCESS_KEY_ID: 'x' })
+  await t.rejects(
+    openDatabase(config, () => {}),
+    {
+      message: 'DYNAMODB=http://127.0.0.1:1 cannot be used: no region is set: set AWS_REGION'
+    }
+  )
 })

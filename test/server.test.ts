@@ -74,7 +74,23 @@ t.test('starts, serves, stops on SIGTERM with 0, and finds its data again', asyn
     said += chunk
   })
   t.strictSame(await once(rival, 'exit'), [1, null])
-  t.match(said, /quintet: .*in use/i, 'a second server on the folder is refused')
+  t.match(said, /^quintet: EMBEDDED_DATA cannot be used: .*in use/m, 'a second server on the folder is refused')
+})
+
+t.test('where it cannot listen is said with the variable', async t => {
+  const { url } = await run(t, { EMBEDDED_DATA: 'memory', DOMAINS: 'projects' })
+  const taken = new URL(url).port
+  for (const [env, line] of [
+    [{ PORT: taken }, /^quintet: PORT cannot be used: .*in use/m],
+    [{ EMBEDDED_PORT: taken }, /^quintet: EMBEDDED_PORT cannot be used: .*in use/m],
+    [{ HOST: '192.0.2.1', ADMIN_TOKEN: 'x' }, /^quintet: HOST cannot be used: /m]
+  ] as const) {
+    const more = { PATH: process.env.PATH, PORT: '0', EMBEDDED_DATA: 'memory', DOMAINS: 'projects', ...env }
+    const child = spawn(process.execPath, [SERVER], { env: more })
+    const said = text(child.stderr)
+    t.strictSame(await once(child, 'exit'), [1, null])
+    t.match(await said, line)
+  }
 })
 
 t.test('a folder that cannot be one is refused by name', async t => {
@@ -83,7 +99,7 @@ t.test('a folder that cannot be one is refused by name', async t => {
   const child = spawn(process.execPath, [SERVER], { env: { PATH: process.env.PATH, PORT: '0', EMBEDDED_DATA: file } })
   const said = text(child.stderr)
   t.strictSame(await once(child, 'exit'), [1, null])
-  t.match(await said, `quintet: The folder ${file} cannot be opened: `)
+  t.match(await said, `quintet: EMBEDDED_DATA cannot be used: The folder ${file} cannot be opened: `)
 })
 
 t.test('an acknowledged write survives kill -9', async t => {

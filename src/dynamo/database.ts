@@ -29,7 +29,8 @@ const LIMITS = {
 
 /** Opens what `DYNAMODB` names. Tables are created only in the embedded engine. */
 export async function openDatabase(config: Config, observe: Observer, now = Date.now): Promise<Database> {
-  const engine = config.dynamodb.kind === 'embedded' ? await openEmbedded(config.dynamodb.folder, now) : undefined
+  const { dynamodb } = config
+  const engine = dynamodb.kind === 'embedded' ? await openEmbedded(dynamodb.folder, now) : undefined
   const closers: (() => unknown)[] = []
   const open = async (settings: DynamoDBClientConfig): Promise<Dynamo> => {
     const client = new DynamoDBClient(settings)
@@ -50,7 +51,7 @@ export async function openDatabase(config: Config, observe: Observer, now = Date
     client: dynamo(definition.domain).client
   }))
 
-  if (config.dynamodb.kind === 'aws') await assertCanAsk(shared.client)
+  if (dynamodb.kind !== 'embedded') await assertCanAsk(shared.client, dynamodb.kind === 'aws' ? 'aws' : dynamodb.url)
   if (engine) {
     for (const { name, definition, client } of tables) await createTable(client, name, definition)
     engine.startSweeper(SWEEP_MS)
@@ -59,7 +60,7 @@ export async function openDatabase(config: Config, observe: Observer, now = Date
     dynamo,
     engine,
     async differences() {
-      const place = config.dynamodb.kind === 'aws' ? ` in ${await shared.client.config.region()}` : ''
+      const place = dynamodb.kind === 'aws' ? ` in ${await shared.client.config.region()}` : ''
       const differencesOf = async ({ name, definition, client }: (typeof tables)[number]) => {
         try {
           const found = await tableDifferences(client, name, definition)
@@ -80,7 +81,9 @@ export async function openDatabase(config: Config, observe: Observer, now = Date
 /** Loaded only where it is used: on AWS it is neither needed nor in the bundle. */
 async function openEmbedded(path: string | undefined, now: () => number): Promise<Engine> {
   const { openEngine } = await import('./engine/index.js')
-  return openEngine({ path, now })
+  return openEngine({ path, now }).catch(error => {
+    throw new Error(`EMBEDDED_DATA cannot be used: ${error.message}`, { cause: error })
+  })
 }
 
 function embedded(engine: Engine): DynamoDBClientConfig {

@@ -40,11 +40,11 @@ export function explain(error: unknown): string {
 const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim()
 
 /** Resolves what every request needs, so that it is missed at start and not at the first request. */
-export async function assertCanAsk(client: DynamoDBClient): Promise<void> {
+export async function assertCanAsk(client: DynamoDBClient, where: string): Promise<void> {
   try {
     await client.config.region()
     await client.config.credentials()
   } catch (error) {
-    throw new Error(`DYNAMODB=aws cannot be used: ${explain(error)}`, { cause: error })
+    throw new Error(`DYNAMODB=${where} cannot be used: ${explain(error)}`, { cause: error })
   }
 }
