@@ -22,7 +22,7 @@ async function listen(t: Test, answer: (request: IncomingMessage, body: string) 
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** STS as far as AssumeRole goes: it checks what is asked, and gives credentials that end soon. */
+/** STS as far as AssumeRole goes: it gives credentials that end so soon that the client renews them before each use. */
 async function startSts(t: Test, lifeSeconds: number) {
   const asked: URLSearchParams[] = []
   /** When each session ends. */

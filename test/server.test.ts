@@ -124,7 +124,8 @@ t.test('an acknowledged write survives kill -9', async t => {
 })
 
 t.test('a request under way is finished when the server stops', async t => {
-  const { child, url } = await run(t, { EMBEDDED_DATA: 'memory', DOMAINS: 'projects' })
+  // At this level a request is told of when it comes.
+  const { child, url, output } = await run(t, { EMBEDDED_DATA: 'memory', DOMAINS: 'projects', LOG_LEVEL: 'debug' })
   await post(`${url}/v1/projects`, { name: 'doomed', repository })
   const targets = Array.from({ length: 200 }, (_, i) =>
     fetch(`${url}/v1/projects/doomed/targets/t${i + 100}`, {
@@ -135,7 +136,7 @@ t.test('a request under way is finished when the server stops', async t => {
   )
   await Promise.all(targets)
   const deletion = fetch(`${url}/v1/projects/doomed`, { method: 'DELETE' })
-  await new Promise(resolve => setTimeout(resolve, 5))
+  while (!output().includes('"method":"DELETE"')) await new Promise(resolve => setTimeout(resolve, 1))
   child.kill('SIGTERM')
   t.equal((await deletion).status, 204)
   t.strictSame(await once(child, 'exit'), [0, null])
