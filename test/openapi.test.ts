@@ -73,9 +73,8 @@ t.test('the examples can be sent as they are', async t => {
     String(document.paths[path]?.get?.parameters?.find(one => one.name === name)?.example)
 
   // What others need comes first; its ids are the server's.
-  const { deploymentId: former } = (await send('POST', '/v1/deployments')).json()
+  const { deploymentId: former } = (await api.post('/v1/deployments')).json()
   const { deploymentId } = (await send('POST', '/v1/deployments')).json()
-  chosen.set(parameter('/v1/deployments/{deploymentId}', 'deploymentId'), deploymentId)
   await send('PUT', '/v1/deployments/{deploymentId}/status')
   const hosts = ['blue.example.com', 'green.example.com']
   for (const hostname of hosts) await api.post('/v1/aliases', { hostname, target: deploymentId })

@@ -74,7 +74,10 @@ export const NewDeployment = component(
         Type.Enum(['FUNCTION_URLS', 'API_GATEWAY'], { description: '`FUNCTION_URLS` unless said otherwise.' })
       )
     },
-    { description: 'A deployment to create; an id is made if none is given.', examples: [{}] }
+    {
+      description: 'A deployment to create; an id is made if none is given.',
+      examples: [{ deploymentId: '5c0d5e4a9f2b4c7e8d1a2b3c4d5e6f70' }]
+    }
   )
 )
 export const StatusChange = component(
