@@ -99,6 +99,29 @@ t.test('items are put, read, updated, queried, scanned, deleted', async t => {
   t.equal(scan.Count, 4)
 })
 
+t.test('a query for keys that nothing can have is refused', async t => {
+  const { client } = await start(t)
+  await client.send(new CreateTableCommand(pairs()))
+  const query = (KeyConditionExpression: string, values: Record<string, string>, IndexName?: string) =>
+    client.send(
+      new QueryCommand({
+        TableName: 'pairs',
+        IndexName,
+        KeyConditionExpression,
+        ExpressionAttributeValues: Object.fromEntries(Object.entries(values).map(([name, S]) => [name, { S }]))
+      })
+    )
+  const refused = (asked: Promise<unknown>, message: RegExp) =>
+    t.rejects(asked, { name: 'ValidationException', message })
+  const long = 'x'.repeat(1025)
+  await refused(query('pk = :pk', { ':pk': '' }), /cannot contain an empty string value. Key: pk$/)
+  await refused(query('pk = :pk AND begins_with(sk, :sk)', { ':pk': 'a', ':sk': '' }), /empty string value. Key: sk$/)
+  await refused(query('gsi1pk = :pk', { ':pk': '' }, 'gsi1'), /IndexName: gsi1, IndexKey: gsi1pk$/)
+  await refused(query('pk = :pk AND sk > :sk', { ':pk': 'a', ':sk': long }), /size limit of 1024 bytes$/)
+  await refused(query('pk = :pk AND sk BETWEEN :a AND :b', { ':pk': 'a', ':a': 'a', ':b': long }), /1024 bytes$/)
+  t.equal((await query('pk = :pk AND sk > :sk', { ':pk': 'a', ':sk': long.slice(1) })).Count, 0)
+})
+
 t.test('batches write and read many items', async t => {
   const { client } = await start(t)
   await client.send(new CreateTableCommand(pairs()))

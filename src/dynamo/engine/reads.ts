@@ -2,7 +2,9 @@ import { atLeastOne, consumed, type Unit } from './capacity.js'
 import type { Database } from './database.js'
 import { act, type Operation } from './dynalite.js'
 import { validation } from './errors.js'
+import type { LegacyCondition } from './legacy.js'
 import { check, checkFields, checkMember, judge, typesOf } from './request.js'
+import { checkKeyConditions } from './rows.js'
 import { itemBytes } from './sizes.js'
 import { ReadStore } from './store.js'
 import type { Data, Item } from './types.js'
@@ -16,6 +18,10 @@ export const readOne = (db: Database, name: Operation) => async (data: Data) =>
 /** A read of many rows, all of one moment: half of a transaction is never seen, and no writer waits. */
 export const readMany = (db: Database, name: Operation) => async (data: Data) => {
   const request = judge(check(name, data))
+  if (name === 'Query') {
+    const { table } = new ReadStore(db).table(request.TableName)
+    checkKeyConditions(table, request.IndexName as string, request.KeyConditions as Record<string, LegacyCondition>)
+  }
   const answer = await db.reading(snapshot =>
     act(name, new ReadStore(db, snapshot, request.ExclusiveStartKey as Item), request)
   )

@@ -1,5 +1,6 @@
 import { helpers } from './dynalite.js'
 import { validation } from './errors.js'
+import type { LegacyCondition } from './legacy.js'
 import type { Item, Table, Value } from './types.js'
 
 const settings = /^(?:table|ttl)~(.+)$/
@@ -73,11 +74,29 @@ export function checkKeys(table: Table, item: Item): void {
   for (const index of [...(table.GlobalSecondaryIndexes ?? []), ...(table.LocalSecondaryIndexes ?? [])]) {
     for (const [i, { AttributeName: name }] of index.KeySchema.entries()) {
       const value = item[name]
-      if (value?.S === '' || value?.B === '') throw emptyIndexKey(value, index.IndexName, name)
+      if (isEmpty(value)) throw emptyKey(value, name, index.IndexName)
       checkKeySize(value, i === 0)
     }
   }
 }
+
+/** Refuses a query for keys that nothing can have. */
+export function checkKeyConditions(
+  table: Table,
+  indexName: string | undefined,
+  conditions: Record<string, LegacyCondition>
+): void {
+  const indexes = [...(table.GlobalSecondaryIndexes ?? []), ...(table.LocalSecondaryIndexes ?? [])]
+  const asked = indexName === undefined ? table : indexes.find(index => index.IndexName === indexName)
+  for (const [i, { AttributeName: name }] of asked?.KeySchema.entries() ?? []) {
+    for (const value of conditions[name]?.AttributeValueList ?? []) {
+      if (isEmpty(value)) throw emptyKey(value, name, indexName)
+      if (i > 0) checkKeySize(value, false)
+    }
+  }
+}
+
+const isEmpty = (value: Value | undefined): value is Value => value?.S === '' || value?.B === ''
 
 function checkKeySize(value: Value | undefined, isHash: boolean): void {
   const size = Buffer.byteLength(value?.S ?? value?.B ?? '', value?.B === undefined ? 'utf8' : 'base64')
@@ -89,9 +108,10 @@ function checkKeySize(value: Value | undefined, isHash: boolean): void {
 
 const keyTooLong = (message: string) => validation(`One or more parameter values were invalid: ${message}`)
 
-const emptyIndexKey = (value: Value, index: string, key: string) =>
+const emptyKey = (value: Value, name: string, index?: string) =>
   validation(
-    'One or more parameter values are not valid. A value specified for a secondary index key is not supported. ' +
+    'One or more parameter values are not valid. ' +
+      (index === undefined ? '' : 'A value specified for a secondary index key is not supported. ') +
       `The AttributeValue for a key attribute cannot contain an empty ${value.S === '' ? 'string' : 'binary'} value. ` +
-      `IndexName: ${index}, IndexKey: ${key}`
+      (index === undefined ? `Key: ${name}` : `IndexName: ${index}, IndexKey: ${name}`)
   )
