@@ -24,7 +24,6 @@ export const catalogue = {
   'internal-error': [500, 'Something went wrong here'],
   'database-unavailable': [503, 'The database throttles or cannot be reached'],
   'shutting-down': [503, 'The server is stopping'],
-  timeout: [503, 'The request took too long'],
 
   'deployment-not-found': [404, 'No such deployment'],
   'deployment-exists': [409, 'The deployment exists already'],

@@ -13,8 +13,7 @@ const ours: Record<string, ProblemCode> = {
   FST_ERR_BAD_URL: 'invalid-request',
   FST_ERR_MAX_PARAM_LENGTH: 'uri-too-long',
   FST_ERR_ASYNC_CONSTRAINT: 'invalid-request',
-  FST_ERR_NOT_FOUND: 'not-found',
-  FST_ERR_HANDLER_TIMEOUT: 'timeout'
+  FST_ERR_NOT_FOUND: 'not-found'
 }
 
 /** The problem that an error is for the caller; what we do not know is our fault, and its text stays here. */
