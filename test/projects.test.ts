@@ -431,6 +431,8 @@ t.test('If-Match and If-None-Match are decided in the write', async t => {
   const last = (await api.get(target)).headers.etag as string
   t.equal((await api.delete(target, { 'if-match': `W/${last}` })).statusCode, 412, 'a weak tag does not match')
   t.equal((await api.delete(target, { 'if-match': last })).statusCode, 204)
+  t.equal((await api.delete(target, { 'if-match': last })).statusCode, 404, 'what is gone is not there to match')
+  t.equal((await api.patch(target, { properties: {} }, { 'if-match': '*' })).statusCode, 404)
 
   const project = '/v1/projects/myproj'
   const tag = (await api.get(project)).headers.etag as string

@@ -78,13 +78,11 @@ export function targetActions(
     return present(await findTarget(project, name))
   }
 
+  /** What is not there is 404, whatever If-Match says. */
   async function findMatching(project: string, name: string, ifMatch: string | undefined) {
     if (ifMatch === undefined) return undefined
-    const seen = await findTarget(project, name).catch(error => {
-      if (error instanceof Problem && error.code === 'target-not-found') return undefined
-      throw error
-    })
-    assertMatch(ifMatch, seen && present(seen))
+    const seen = await findTarget(project, name)
+    assertMatch(ifMatch, present(seen))
     return seen
   }
 
@@ -128,7 +126,10 @@ export function targetActions(
       remember(project, name)
       return { created, target: { name, ...content } }
     }
-    const seen = await findMatching(project, name, demands.ifMatch)
+    const seen = await findMatching(project, name, demands.ifMatch).catch(error => {
+      // It would be added, were it not for If-Match.
+      throw error instanceof Problem && error.code === 'target-not-found' ? new Problem('precondition-failed') : error
+    })
     if (seen) {
       if (await replace(project, name, content, seen)) return answer(false)
       throw new Problem('precondition-failed')
