@@ -53,6 +53,14 @@ t.test('the password comes from the URL, PGPASSWORD or a prompt, and is shown no
   t.match(wrong, { code: 1, stderr: /password authentication failed/ })
   t.notMatch(wrong.stderr + wrong.stdout, /hunter2/)
 
+  const inQuery = `${postgres.urlWithoutPassword}?password=${encodeURIComponent(secret)}`
+  t.match(await migrate(['dump', ...to, '--from', inQuery], { PGPASSWORD: 'another' }), { code: 0 })
+  const one = 'ALTER ROLE reader CONNECTION LIMIT'
+  await postgres.admin.query(`${one} 1`)
+  const lonely = await migrate(['verify', '--from', postgres.readerUrl])
+  t.match(lonely, { code: 1, stderr: /too many connections for role "reader"/ }, 'and it ends')
+  await postgres.admin.query(`${one} -1`)
+
   const written: string[] = []
   const stdin = Object.assign(new PassThrough(), {
     isTTY: true,
@@ -116,5 +124,8 @@ t.test('what makes no sense is refused, with no URL repeated', async t => {
   ])
   t.strictSame(refusal({ PROJECTS_POSTGRES_URL: 'postgres://me:hunter2@host' }), [
     'PROJECTS_POSTGRES_URL must name a database, as in postgres://user@host:5432/database'
+  ])
+  t.strictSame(refusal({ PROJECTS_POSTGRES_URL: 'postgres://me:100%hunter2@host/x' }), [
+    'PROJECTS_POSTGRES_URL must have %25 where a % is meant'
   ])
 })

@@ -2,7 +2,7 @@ import type { Config } from '../config.js'
 import { openDatabase } from '../dynamo/database.js'
 import { explain } from '../dynamo/explain.js'
 import { projectEntities } from '../entities/projects.js'
-import { connect } from '../postgres/client.js'
+import { connect, type Password, type Postgres } from '../postgres/client.js'
 import { urlProblem } from '../postgres/url.js'
 import { Problem } from '../problems.js'
 import { projectCopies } from '../services/project-copies.js'
@@ -36,12 +36,10 @@ export const migrateCommands: Record<string, Command> = {
   async dump(words, context) {
     const { values } = parseWords(words, { from: { type: 'string' }, to: { type: 'string' } })
     if (!values.to) throw new WrongUsage('--to <file> is missing')
-    const client = await connect(urlOf(values.from, context), passwordFrom(context.env))
-    try {
-      return await dump(client, values.to, Date.now, output())
-    } finally {
-      await client.end()
-    }
+    const to = values.to
+    return withPostgres(urlOf(values.from, context), passwordFrom(context.env), client =>
+      dump(client, to, Date.now, output())
+    )
   },
 
   async load(words, context) {
@@ -57,15 +55,13 @@ export const migrateCommands: Record<string, Command> = {
     const { values } = parseWords(words, { from: { type: 'string' } })
     const url = urlOf(values.from, context)
     const password = passwordFrom(context.env)
-    const snapshot = await connect(url, password)
-    const postgres = await connect(url, password)
-    try {
-      return await withTable(context.config, (dynamo, entities) =>
-        verify({ snapshot, postgres, dynamo: projectLookups(dynamo, entities) }, output())
+    return withPostgres(url, password, snapshot =>
+      withPostgres(url, password, postgres =>
+        withTable(context.config, (dynamo, entities) =>
+          verify({ snapshot, postgres, dynamo: projectLookups(dynamo, entities) }, output())
+        )
       )
-    } finally {
-      await Promise.all([snapshot.end(), postgres.end()])
-    }
+    )
   },
 
   async status(words, { config }) {
@@ -86,6 +82,16 @@ function urlOf(given: string | undefined, { config }: Context): string {
   const problem = urlProblem(url)
   if (problem) throw new WrongUsage(`${given === undefined ? 'PROJECTS_POSTGRES_URL' : '--from'} ${problem}`)
   return url
+}
+
+/** A connection that is left open would keep the process. */
+async function withPostgres(url: string, password: Password, work: (client: Postgres) => Promise<number>) {
+  const client = await connect(url, password)
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
 }
 
 type Work = (

@@ -16,7 +16,8 @@ export type Password = () => Promise<string>
 export async function connect(url: string, password: Password): Promise<pg.Client> {
   const client = new pg.Client({ ...settings(url), connectionTimeoutMillis: TYPING_MS, keepAlive: true })
   // Given beside a URL, the function would be lost: what the URL lacks counts as given.
-  if (!new URL(url).password) Object.assign(client, { password })
+  const { password: own, searchParams } = new URL(url)
+  if (!own && !searchParams.has('password')) Object.assign(client, { password })
   // An idle connection that breaks would otherwise end the process; the next query tells of it.
   client.on('error', () => {})
   try {
