@@ -6,6 +6,7 @@ import { createTable, tableDifferences, tableWarnings } from './dynamo/schema.js
 import { tablesOf } from './dynamo/tables.js'
 import { INFRA_USAGE, infraCommands } from './infra/commands.js'
 import { MIGRATE_USAGE, migrateCommands } from './migrate/commands.js'
+import { withoutPassword } from './services/project-differences.js'
 import { WrongUsage } from './usage.js'
 
 const USAGE = `Usage:
@@ -80,7 +81,8 @@ try {
   const isAboutTables = process.argv[2] === 'tables' && !(error instanceof WrongUsage)
   const describe = isAboutTables ? explain : messageOf
   const lines = error instanceof InvalidConfig ? error.lines : [describe(error)]
-  for (const line of lines.filter(Boolean)) console.error(`quintet: ${line}`)
+  // Some messages repeat a word of the command line, which may be a URL with a password.
+  for (const line of lines.filter(Boolean)) console.error(`quintet: ${withoutPassword(line)}`)
   if (error instanceof WrongUsage) console.error(USAGE)
   process.exitCode = error instanceof WrongUsage ? 2 : 1
 }

@@ -103,6 +103,9 @@ t.test('what makes no sense is refused, with no URL repeated', async t => {
     t.match(refused, { code: 2, stderr: /--url must be such as http:/ }, url)
     t.notMatch(refused.stderr, /hunter2/)
   }
+  const stray = await migrate(['verify', 'postgres://me:hunter2@host/x'])
+  t.match(stray, { code: 2, stderr: /me:\*\*\*@host/ })
+  t.notMatch(stray.stderr, /hunter2/)
   const odd = await migrate(['verify', '--from', 'mysql://me:hunter2@host/x'])
   t.match(odd, { code: 2, stderr: /--from must begin with postgres:/ })
   t.notMatch(odd.stderr, /hunter2/)

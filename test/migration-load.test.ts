@@ -5,6 +5,7 @@ import { createOutput } from '../src/migrate/output.js'
 import type { Piece } from '../src/postgres/rows.js'
 import { isoOf, isSameMoment } from '../src/postgres/time.js'
 import { Problem } from '../src/problems.js'
+import { withoutPassword } from '../src/services/project-differences.js'
 import { AT, begin, piece, token } from './migration-files.js'
 import { collect } from './migration-helpers.js'
 
@@ -70,7 +71,7 @@ t.test('what is there and equal is skipped, what differs is left, or changed on 
   t.equal(first.code, 1)
   t.strictSame(first.lines, [
     `differs  line 2: token "b" of project "proj1": expires_at is "${AT}" in the file, "2030-01-01T00:00:00.000Z" in DynamoDB`,
-    'differs  line 3: project "proj2": repository is "https://example.com/r" in the file, "https://me:***@example.com/o" in DynamoDB',
+    'differs  line 3: project "proj2": repository is "https://example.com/r" in the file, "https://***@example.com/o" in DynamoDB',
     'written 3, skipped 1, overwritten 0, differing 2, failed 0'
   ])
   t.match(await raw.get('projects', 'PROJECT#proj1', 'TOKEN#b'), hashed, 'it was left')
@@ -85,6 +86,24 @@ t.test('what is there and equal is skipped, what differs is left, or changed on 
   })
   t.match(await raw.get('projects', 'PROJECT#proj2', 'METADATA'), { repository: 'https://example.com/r' })
   t.equal((await run()).summary, 'written 0, skipped 6, overwritten 0, differing 0, failed 0')
+})
+
+t.test('no secret of a URL is shown', async t => {
+  const shown: [string, string][] = [
+    ['https://me:hunter2@example.com/o', 'https://***@example.com/o'],
+    ['https://hunter2@example.com/o', 'https://***@example.com/o'],
+    ['https://hunter2:x-oauth-basic@example.com/o', 'https://***@example.com/o'],
+    ['https://me:hun@ter2@example.com/o', 'https://***@example.com/o'],
+    ['ssh://git:hunter2@example.com/o', 'ssh://git:***@example.com/o'],
+    ['ssh://git@example.com/o', 'ssh://git@example.com/o'],
+    ['git@example.com:o/r@1', 'git@example.com:o/r@1'],
+    ['https://example.com/o@v1', 'https://example.com/o@v1'],
+    [
+      'postgres://me:hunter2@one/x and postgres://me:hunter2@two/x',
+      'postgres://me:***@one/x and postgres://me:***@two/x'
+    ]
+  ]
+  for (const [url, text] of shown) t.equal(withoutPassword(url), text)
 })
 
 t.test('many tokens go over several lines and transactions', async t => {

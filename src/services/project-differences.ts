@@ -13,9 +13,13 @@ export interface Difference {
   dynamo?: unknown
 }
 
-/** A value for a log or a list: a URL without the password that it may hold. */
+/**
+ * A value for a log or a list: URLs without the passwords that they may hold. In front of a web address the name is
+ * hidden too, for forges take a token in its place.
+ */
 export function withoutPassword(value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/(:\/\/[^/@\s:]*):[^@\s/]*@/, '$1:***@') : value
+  if (typeof value !== 'string') return value
+  return value.replace(/(https?:\/\/)[^/?#\s]*@/gi, '$1***@').replace(/(:\/\/[^/?#\s:]*):[^/?#\s]*@/g, '$1:***@')
 }
 
 const fieldsOf = (key: { project: string; tokenId?: string }, fields: FieldDifference[]): Difference[] =>
