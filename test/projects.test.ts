@@ -133,6 +133,7 @@ t.test('introspection: whatever is wrong with a token, the answer is the same', 
     'a project no key can hold': sealed([qt, 'x'.repeat(2000), id, secret]),
     'a project that is none': sealed([qt, 'myproj%23', id, secret]),
     'a project of control characters': sealed([qt, 'myproj%00', id, secret]),
+    'no text': sealed([qt, '%ff', id, secret]),
     'a very long one': 'x'.repeat(10_000),
     garbage: '💥 not a token'
   }
