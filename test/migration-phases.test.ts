@@ -81,6 +81,38 @@ t.test('what was only in PostgreSQL comes over when it is needed', async t => {
   t.equal((await started.api.put('/v1/projects/nosuch1/targets/prod', { type: 'x', properties: {} })).statusCode, 404)
 })
 
+t.test('a project without repository has targets and tokens, and is called a difference', async t => {
+  const { begin, postgres, verify } = await phases(t, server)
+  await postgres.admin.query("INSERT INTO projects VALUES ('old-one', NULL)")
+  const started = await begin('postgres+shadow')
+  const { api } = started
+  t.match((await api.get('/v1/projects/old-one/overview')).json(), { project: { repository: '' }, targets: [] })
+  t.equal((await api.put('/v1/projects/old-one/targets/prod', { type: 'x', properties: {} })).statusCode, 201)
+  const { token } = (await api.post('/v1/projects/old-one/tokens', {})).json()
+  t.match((await api.post('/v1/projects/old-one/tokens/introspect', { token })).json(), { active: true })
+  await settled(started)
+  t.strictSame((await verify()).lines.slice(0, -1), [
+    'differs  project "old-one": repository is null in PostgreSQL, "" in DynamoDB'
+  ])
+  await api.patch('/v1/projects/old-one', { repository })
+  await settled(started)
+  t.equal((await verify()).code, 0)
+})
+
+t.test('a name is taken again whose deletion in DynamoDB broke off', async t => {
+  const { begin, raw, verify } = await phases(t, server)
+  const started = await begin('postgres+shadow')
+  const { api } = started
+  await raw.put('projects', { pk: 'PROJECT#proj1', sk: 'METADATA', repository: 'x', deleter: 'dead', deleting: 1 })
+  await raw.put('projects', { pk: 'PROJECT#proj1', sk: 'TARGET#left', name: 'left', type: 'x', properties: {} })
+  await api.post('/v1/projects', { name: 'proj1', repository })
+  t.equal((await api.put('/v1/projects/proj1/targets/prod', { type: 'x', properties: {} })).statusCode, 201)
+  t.match((await api.get('/v1/projects/proj1/targets')).json().items, { length: 1, 0: { name: 'prod' } })
+  await settled(started)
+  t.equal((await verify()).code, 0)
+  t.equal(await metric(started, 'shadow_writes_total{outcome="failed"}'), 0)
+})
+
 t.test('DynamoDB may be away for a moment: no caller notices, and the writes arrive when it is back', async t => {
   const { begin, door, postgres } = await phases(t, server)
   const started = await begin('postgres+shadow')

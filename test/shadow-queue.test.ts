@@ -72,7 +72,8 @@ t.test('closing finishes what is pending, and tells of what it could not', async
     write: (outcome, details) => void told.push([outcome, details]),
     compare: outcome => void told.push([outcome])
   }
-  const sides = { postgres: {}, lookups: {}, copies: {} } as Pick<ShadowOptions, 'postgres' | 'lookups' | 'copies'>
+  const none = { postgres: {}, lookups: {}, copies: {} } as Pick<ShadowOptions, 'postgres' | 'lookups' | 'copies'>
+  const sides = { ...none, deleteProject: async () => {} }
   const patient = projectShadow({ ...sides, watch })
   const done: number[] = []
   for (let n = 0; n < 30; n++) {

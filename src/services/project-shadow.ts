@@ -19,6 +19,8 @@ export interface ShadowOptions {
   postgres: PostgresProjects
   lookups: ProjectLookups
   copies: ReturnType<typeof projectCopies>
+  /** Deletes what DynamoDB has of a project, or finishes that. */
+  deleteProject(name: string): Promise<void>
   watch: Watch
   /** How many writes are held at most. */
   limit?: number
@@ -31,7 +33,8 @@ const SETTLE_MS = 1000
 const PAGE = 100
 
 /** The second side of the migration: what PostgreSQL was told, DynamoDB is told too, and what was read is compared. */
-export function projectShadow({ postgres, lookups, copies, watch, limit = 1000, closeMs = 10_000 }: ShadowOptions) {
+export function projectShadow(options: ShadowOptions) {
+  const { postgres, lookups, copies, deleteProject, watch, limit = 1000, closeMs = 10_000 } = options
   const writes = shadowQueue({ limit, atOnce: 8, pending: watch.pending })
   /** Apart from the writes: a comparison takes its time where it finds something, and is no loss when it is dropped. */
   const comparisons = shadowQueue({ limit: 200, atOnce: 4, pending: watch.pending })
@@ -58,13 +61,22 @@ export function projectShadow({ postgres, lookups, copies, watch, limit = 1000, 
   /** Makes DynamoDB have the tokens as they are given; the project only if it is not there, for others may have changed it. */
   const copyTokens = (owner: ProjectRow, tokens: TokenCopy[]) => copy(owner, tokens, 'tokens')
 
-  async function copy({ project, repository }: ProjectRow, tokens: TokenCopy[], overwrite: Overwrite): Promise<void> {
+  /** Of a project that is there in PostgreSQL, what is still being deleted in DynamoDB is an earlier one's, and goes first. */
+  async function copy(row: ProjectRow, tokens: TokenCopy[], overwrite: Overwrite): Promise<void> {
+    if ((await tryToCopy(row, tokens, overwrite)) === undefined) return
+    await deleteProject(row.project)
+    const reason = await tryToCopy(row, tokens, overwrite)
+    if (reason !== undefined) throw new Problem('concurrent-changes', reason)
+  }
+
+  /** Gives what stands in the way, if anything does. A project without a repository is shown with an empty one. */
+  async function tryToCopy({ project, repository }: ProjectRow, tokens: TokenCopy[], overwrite: Overwrite) {
     let reason: string | undefined
-    await copies.copyAll([{ project, repository: repository ?? undefined, tokens }], { overwrite }, (...told) => {
+    await copies.copyAll([{ project, repository: repository ?? '', tokens }], { overwrite }, (...told) => {
       const [, , result] = told
       if (result.outcome === 'failed') reason = result.reason
     })
-    if (reason !== undefined) throw new Error(reason)
+    return reason
   }
 
   /** Compares behind the caller's back; only a difference that is still there at a second look counts. */

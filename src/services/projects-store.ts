@@ -36,6 +36,7 @@ export async function openProjectsStore(
     postgres,
     lookups: projectLookups(dynamo, entities),
     copies: projectCopies(entities),
+    deleteProject: service.deleteProject,
     watch: watch()
   })
   return {
