@@ -10,12 +10,12 @@ export async function phases(t: Test, server: PostgresServer) {
   await migration.postgres.admin.query(
     'ALTER TABLE tokens ADD FOREIGN KEY (project) REFERENCES projects (project), ALTER project SET NOT NULL'
   )
-  const begin = async (store: string, more: { now?: () => number } = {}) => {
+  const begin = async (store: string, more: { now?: () => number; url?: string } = {}) => {
     const log: string[] = []
     const env = {
       ...migration.place,
       PROJECTS_STORE: store,
-      PROJECTS_POSTGRES_URL: migration.postgres.urlWithoutPassword,
+      PROJECTS_POSTGRES_URL: more.url ?? migration.postgres.urlWithoutPassword,
       PGPASSWORD: migration.postgres.password,
       CURSOR_KEY: 'one'
     }

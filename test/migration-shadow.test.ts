@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { metric, phases, settled } from './migration-phases.js'
@@ -88,6 +90,33 @@ t.test('a token that arrives late does not bring back an older repository', asyn
   })
   door.before = async (_target, body) => {
     if (body.includes('TOKEN#')) await opened
+t.test('what PostgreSQL has done without saying so is a lost write', async t => {
+  const { begin, postgres, verify } = await phases(t, server)
+  const { hostname, port } = new URL(postgres.url)
+  let isCut = false
+  const proxy = createServer(near => {
+    const far = connect(Number(port), hostname)
+    near.pipe(far)
+    far.on('data', answer => (isCut && answer.includes('INSERT 0 1') ? near.destroy() : near.write(answer)))
+    for (const [one, other] of [
+      [near, far],
+      [far, near]
+    ] as const)
+      one.on('error', () => {}).on('close', () => other.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.teardown(() => proxy.close())
+  const url = new URL(postgres.urlWithoutPassword)
+  url.port = String((proxy.address() as { port: number }).port)
+  const started = await begin('postgres+shadow', { url: url.href })
+  isCut = true
+  t.match((await started.api.post('/v1/projects', { name: 'proj1', repository })).json(), { status: 503 })
+  isCut = false
+  t.equal((await started.api.get('/v1/projects/proj1')).statusCode, 200, 'it was done')
+  t.strictSame((await verify()).lines.slice(0, -1), ['missing  project "proj1"'])
+  t.equal(await metric(started, 'shadow_writes_total{outcome="failed"}'), 1)
+})
+
     return undefined
   }
   t.equal((await one.api.post('/v1/projects/proj1/tokens', {})).statusCode, 201)

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { inTransaction, toProblem } from './client.js'
+import { inTransaction } from './client.js'
+import { toProblem } from './errors.js'
 import { type ProjectRow, type TokenRow, toTokenRow } from './rows.js'
 
 interface NewToken {

@@ -1,5 +1,6 @@
 import type { PageRequest } from '../dynamo/cursors.js'
 import { assertMatch } from '../etag.js'
+import { isUnanswered } from '../postgres/errors.js'
 import type { PostgresProjects } from '../postgres/projects.js'
 import type { ProjectRow, TokenRow } from '../postgres/rows.js'
 import { Problem } from '../problems.js'
@@ -48,9 +49,18 @@ export function projectPhases(
     return found.token
   }
 
+  /** A write to PostgreSQL, after which DynamoDB can be told what was done. */
+  async function told<T>(name: string, action: string, writing: Promise<T>): Promise<T> {
+    return writing.catch(error => {
+      if (isUnanswered(error)) shadow.lose(name, action, 'PostgreSQL did not say whether it was done')
+      throw error
+    })
+  }
+
   async function createProject({ name, repository }: { name: string; repository: string }) {
     const row = { project: name, repository }
-    if (!(await postgres.createProject(row))) throw new Problem('project-exists', `There is a project ${name} already`)
+    const isNew = await told(name, 'createProject', postgres.createProject(row))
+    if (!isNew) throw new Problem('project-exists', `There is a project ${name} already`)
     shadow.write(name, 'createProject', () => shadow.copyProject(row))
     return presentProject(row)
   }
@@ -84,7 +94,7 @@ export function projectPhases(
   async function updateProject(name: string, { repository }: { repository: string }, { ifMatch }: Preconditions = {}) {
     const seen = ifMatch === undefined ? undefined : await findProject(name)
     if (ifMatch !== undefined && seen) assertMatch(ifMatch, presentProject(seen))
-    if (!(await postgres.updateProject(name, repository, seen)))
+    if (!(await told(name, 'updateProject', postgres.updateProject(name, repository, seen))))
       throw seen ? new Problem('precondition-failed') : projectNotFound(name)
     const row = { project: name, repository }
     shadow.write(name, 'updateProject', () => shadow.copyProject(row))
@@ -95,13 +105,14 @@ export function projectPhases(
   async function deleteProject(name: string, { ifMatch }: Preconditions = {}): Promise<void> {
     const seen = ifMatch === undefined ? undefined : await findProject(name)
     if (ifMatch !== undefined && seen) assertMatch(ifMatch, presentProject(seen))
-    if (!(await postgres.deleteProject(name, seen)) && seen) throw new Problem('precondition-failed')
+    const isDone = await told(name, 'deleteProject', postgres.deleteProject(name, seen))
+    if (!isDone && seen) throw new Problem('precondition-failed')
     shadow.write(name, 'deleteProject', () => dynamo.deleteProject(name))
   }
 
   async function createToken(name: string, life: TokenLife) {
     const { item, answer } = makeToken(name, endOf(life, now()), context)
-    const owner = await postgres.createToken(name, item)
+    const owner = await told(name, 'createToken', postgres.createToken(name, item))
     if (!owner) throw projectNotFound(name)
     const { project: _project, ...token } = item
     shadow.write(name, 'createToken', () => shadow.copyTokens(owner, [token]))
@@ -126,7 +137,7 @@ export function projectPhases(
   async function deleteToken(name: string, tokenId: string, { ifMatch }: Preconditions = {}) {
     const seen = ifMatch === undefined ? undefined : await findToken(name, tokenId)
     if (ifMatch !== undefined && seen) assertMatch(ifMatch, present(seen))
-    const isDone = await postgres.deleteToken(name, tokenId, seen)
+    const isDone = await told(name, 'deleteToken', postgres.deleteToken(name, tokenId, seen))
     if (!isDone && seen) throw new Problem('precondition-failed')
     shadow.write(name, 'deleteToken', () => dynamo.deleteToken(name, tokenId))
     if (!isDone) {
@@ -138,7 +149,7 @@ export function projectPhases(
   async function rotateToken(name: string, tokenId: string, { graceSeconds = 0 }: { graceSeconds?: number }) {
     const { item, answer } = makeToken(name, endOf({}, now()), context)
     const lastMoment = new Date(now() + graceSeconds * 1000).toISOString()
-    const done = await postgres.rotateToken(name, tokenId, item, lastMoment)
+    const done = await told(name, 'rotateToken', postgres.rotateToken(name, tokenId, item, lastMoment))
     if (!done) {
       await findToken(name, tokenId)
       throw tokenNotFound(tokenId)

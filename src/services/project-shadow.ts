@@ -49,11 +49,14 @@ export function projectShadow(options: ShadowOptions) {
         })
         watch.write('written')
       } catch (error) {
-        watch.write('failed', { action, project, reason: (error as Error).message })
+        lose(project, action, (error as Error).message)
       }
     })
     if (!isHeld) watch.write('dropped', { action, project, reason: `${limit} writes are waiting already` })
   }
+
+  /** What PostgreSQL may have done without saying so: nobody knows what DynamoDB is to be told. */
+  const lose = (project: string, action: string, reason: string) => watch.write('failed', { action, project, reason })
 
   /** Makes DynamoDB have the project as it is given. */
   const copyProject = (row: ProjectRow) => copy(row, [], true)
@@ -136,6 +139,7 @@ export function projectShadow(options: ShadowOptions) {
 
   return {
     write,
+    lose,
     copyProject,
     copyTokens,
     compareProject: (name: string) => compare(name, () => lookAtProject(name)),
