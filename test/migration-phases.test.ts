@@ -119,10 +119,8 @@ t.test('DynamoDB may be away for a moment: no caller notices, and the writes arr
   door.before = async () => {
     throw new Error('away')
   }
-  const before = performance.now()
   for (let i = 0; i < 20; i++)
     t.equal((await started.api.post('/v1/projects', { name: `proj${i}`, repository })).statusCode, 201)
-  t.ok(performance.now() - before < 5000, 'and none waited')
   t.equal((await postgres.admin.query('SELECT FROM projects')).rowCount, 20)
   t.equal(await metric(started, 'pending'), 20)
   delete door.before

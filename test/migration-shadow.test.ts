@@ -53,10 +53,21 @@ t.test('DynamoDB that does not answer: nobody waits, and what finds no room is d
 t.test('a server that stops writes first what it has promised', async t => {
   const { begin, door, raw, verify } = await phases(t, server)
   const { api, app } = await begin('postgres+shadow')
-  door.before = async () => void (await sleep(20))
+  let open = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  door.before = () => opened.then(() => undefined)
   for (let n = 0; n < 40; n++) await api.post('/v1/projects', { name: `proj${n}`, repository })
-  t.ok((await raw.all('projects')).length < 40, 'not all are written yet')
-  await app.close()
+  let isClosed = false
+  const closing = app.close().then(() => {
+    isClosed = true
+  })
+  await sleep(100)
+  t.notOk(isClosed, 'it waits')
+  t.strictSame(await raw.all('projects'), [])
+  open()
+  await closing
   t.equal((await raw.all('projects')).length, 40)
   t.equal((await verify()).code, 0)
 })
@@ -79,17 +90,6 @@ t.test('what DynamoDB refuses is counted as failed, and the caller knows nothing
   t.notMatch(started.log.join(), made.json().token.split('.')[3], 'no secret of a token')
 })
 
-t.test('a token that arrives late does not bring back an older repository', async t => {
-  const { begin, door, raw, verify } = await phases(t, server)
-  const [one, other] = [await begin('postgres+shadow'), await begin('postgres+shadow')]
-  await one.api.post('/v1/projects', { name: 'proj1', repository })
-  await settled(one)
-  let open = () => {}
-  const opened = new Promise<void>(resolve => {
-    open = resolve
-  })
-  door.before = async (_target, body) => {
-    if (body.includes('TOKEN#')) await opened
 t.test('what PostgreSQL has done without saying so is a lost write', async t => {
   const { begin, postgres, verify } = await phases(t, server)
   const { hostname, port } = new URL(postgres.url)
@@ -117,6 +117,17 @@ t.test('what PostgreSQL has done without saying so is a lost write', async t => 
   t.equal(await metric(started, 'shadow_writes_total{outcome="failed"}'), 1)
 })
 
+t.test('a token that arrives late does not bring back an older repository', async t => {
+  const { begin, door, raw, verify } = await phases(t, server)
+  const [one, other] = [await begin('postgres+shadow'), await begin('postgres+shadow')]
+  await one.api.post('/v1/projects', { name: 'proj1', repository })
+  await settled(one)
+  let open = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  door.before = async (_target, body) => {
+    if (body.includes('TOKEN#')) await opened
     return undefined
   }
   t.equal((await one.api.post('/v1/projects/proj1/tokens', {})).statusCode, 201)
