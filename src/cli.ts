@@ -75,6 +75,12 @@ const refusal = (table: string) => (error: Error) => {
   throw new Error(`table ${table} cannot be created: that takes ${actions} (${error.name})`)
 }
 
+// Whoever reads the lines, as `head` does, may have seen enough of them.
+process.stdout.on('error', error => {
+  if ((error as { code?: string }).code !== 'EPIPE') throw error
+  process.exit(1)
+})
+
 try {
   process.exitCode = await run(process.argv.slice(2))
 } catch (error) {

@@ -94,7 +94,7 @@ t.test(
 )
 
 t.test('what makes no sense is refused, with no URL repeated', async t => {
-  const { migrate } = await startMigration(t, server)
+  const { migrate, launch } = await startMigration(t, server)
   t.match(await migrate(['nosuch']), { code: 2, stderr: /Usage/ })
   t.match(await migrate(['dump']), { code: 2, stderr: /--to <file> is missing/ })
   t.match(await migrate(['load']), { code: 2, stderr: /one file is needed/ })
@@ -103,6 +103,9 @@ t.test('what makes no sense is refused, with no URL repeated', async t => {
     t.match(refused, { code: 2, stderr: /--url must be such as http:/ }, url)
     t.notMatch(refused.stderr, /hunter2/)
   }
+  const reader = launch(['--help'])
+  reader.stdout?.destroy()
+  t.match(await ended(reader), { code: 1, stderr: '' }, 'nobody reads on')
   const stray = await migrate(['verify', 'postgres://me:hunter2@host/x'])
   t.match(stray, { code: 2, stderr: /me:\*\*\*@host/ })
   t.notMatch(stray.stderr, /hunter2/)
