@@ -183,6 +183,13 @@ t.test('postgres+compare: differences are logged without secrets, counted, and d
   await api.get('/v1/projects/proj1/overview')
   await settled(started)
   t.equal(await metric(started, 'comparisons_total{outcome="different"}'), 2, 'both were mended')
+
+  const long = `/v1/projects/${encodeURIComponent('é'.repeat(600))}`
+  t.equal((await api.get(long)).statusCode, 404)
+  t.equal((await api.delete(long)).statusCode, 204)
+  await settled(started)
+  t.equal(await metric(started, 'comparisons_total{outcome="failed"}'), 1, 'what fits no key is on neither side')
+  t.equal(await metric(started, 'shadow_writes_total{outcome="failed"}'), 0)
 })
 
 t.test('PostgreSQL away, closed or only to be read is 503, and not ready', async t => {

@@ -13,6 +13,13 @@ import { endOf, makeToken, parseToken, type TokenLife } from './tokens.js'
 const DEFAULT_LIMIT = 25
 const PAGE = 1000
 
+/** What is not there to be deleted, or cannot be, is as it should be. */
+async function gone(deletion: Promise<void>): Promise<void> {
+  await deletion.catch(error => {
+    if (!(error instanceof Problem) || (error.status !== 404 && error.code !== 'invalid-key')) throw error
+  })
+}
+
 /**
  * The same service while PostgreSQL still answers for projects and tokens. DynamoDB is written in its shadow, and in
  * the second phase compared. What PostgreSQL has no place for, the hashes of secrets and the targets, is in DynamoDB
@@ -107,7 +114,7 @@ export function projectPhases(
     if (ifMatch !== undefined && seen) assertMatch(ifMatch, presentProject(seen))
     const isDone = await told(name, 'deleteProject', postgres.deleteProject(name, seen))
     if (!isDone && seen) throw new Problem('precondition-failed')
-    shadow.write(name, 'deleteProject', () => dynamo.deleteProject(name))
+    shadow.write(name, 'deleteProject', () => gone(dynamo.deleteProject(name)))
   }
 
   async function createToken(name: string, life: TokenLife) {
@@ -139,7 +146,7 @@ export function projectPhases(
     if (ifMatch !== undefined && seen) assertMatch(ifMatch, present(seen))
     const isDone = await told(name, 'deleteToken', postgres.deleteToken(name, tokenId, seen))
     if (!isDone && seen) throw new Problem('precondition-failed')
-    shadow.write(name, 'deleteToken', () => dynamo.deleteToken(name, tokenId))
+    shadow.write(name, 'deleteToken', () => gone(dynamo.deleteToken(name, tokenId)))
     if (!isDone) {
       await findProject(name)
       throw tokenNotFound(tokenId)

@@ -40,13 +40,11 @@ export function projectShadow(options: ShadowOptions) {
   const comparisons = shadowQueue({ limit: 200, atOnce: 4, pending: watch.pending })
   let isClosed = false
 
-  /** Writes behind the caller's back. What is not there to be deleted is as it should be. */
+  /** Writes behind the caller's back. */
   function write(project: string, action: string, job: () => Promise<unknown>): void {
     const isHeld = writes.add(project, async () => {
       try {
-        await job().catch(error => {
-          if (!(error instanceof Problem) || error.status !== 404) throw error
-        })
+        await job()
         watch.write('written')
       } catch (error) {
         lose(project, action, (error as Error).message)
@@ -103,14 +101,14 @@ export function projectShadow(options: ShadowOptions) {
   }
 
   async function lookAtProject(name: string): Promise<Difference[]> {
-    const [row, stored] = await Promise.all([postgres.findProject(name), lookups.findProjects([name])])
+    const [row, stored] = await Promise.all([postgres.findProject(name), lookups.findProjects([name]).catch(nothing)])
     return compareProjects(row ? [row] : [], stored)
   }
 
   async function lookAtToken(project: string, tokenId: string): Promise<Difference[]> {
     const [found, stored] = await Promise.all([
       postgres.findToken(project, tokenId),
-      lookups.findTokens([{ project, tokenId }])
+      lookups.findTokens([{ project, tokenId }]).catch(nothing)
     ])
     return compareTokens(found?.token ? [{ project, ...found.token }] : [], stored)
   }
@@ -119,7 +117,7 @@ export function projectShadow(options: ShadowOptions) {
   async function lookAtTokens(project: string, after: string, limit: number): Promise<Difference[]> {
     const [rows, stored] = await Promise.all([
       postgres.listTokens(project, after, limit),
-      lookups.listTokens(project, after, limit)
+      lookups.listTokens(project, after, limit).catch(nothing)
     ])
     const lastOf = (list: { tokenId: string }[]) => (list.length < limit ? undefined : list.at(-1)?.tokenId)
     const ends = [lastOf(rows), lastOf(stored)].filter(end => end !== undefined)
@@ -160,6 +158,12 @@ export function projectShadow(options: ShadowOptions) {
 }
 
 export type ProjectShadow = ReturnType<typeof projectShadow>
+
+/** DynamoDB has nothing under a name that is too long for its keys. */
+function nothing(error: unknown): never[] {
+  if (error instanceof Problem && error.code === 'invalid-key') return []
+  throw error
+}
 
 const shown = (difference: Difference): Difference => ({
   ...difference,
