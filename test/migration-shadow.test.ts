@@ -117,6 +117,37 @@ t.test('what PostgreSQL has done without saying so is a lost write', async t => 
   t.equal(await metric(started, 'shadow_writes_total{outcome="failed"}'), 1)
 })
 
+t.test('what waits arrives as PostgreSQL has it by then', async t => {
+  const { begin, door, raw, verify, postgres } = await phases(t, server)
+  const started = await begin('postgres+shadow')
+  const { api } = started
+  for (const name of ['proj1', 'proj2', 'proj3']) await api.post('/v1/projects', { name, repository })
+  await settled(started)
+  let open = () => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  door.before = () => opened.then(() => undefined)
+  // The first of each project has been read already when it is held.
+  for (const name of ['proj1', 'proj2', 'proj3']) await api.patch(`/v1/projects/${name}`, { repository })
+  await api.patch('/v1/projects/proj1', { repository: `${repository}/early` })
+  const made = (await api.post('/v1/projects/proj2/tokens', {})).json()
+  await api.post(`/v1/projects/proj2/tokens/${made.tokenId}/rotate`, {})
+  await api.delete('/v1/projects/proj3')
+  // As other servers may have done meanwhile, and told DynamoDB.
+  await postgres.admin.query("UPDATE projects SET repository = $1 WHERE project = 'proj1'", [`${repository}/late`])
+  await postgres.admin.query("DELETE FROM tokens WHERE project = 'proj2'")
+  await postgres.admin.query("INSERT INTO projects VALUES ('proj3', $1)", [`${repository}/again`])
+  open()
+  await settled(started)
+  t.strictSame((await raw.all('projects')).map(({ pk, sk, repository }) => [pk, sk, repository]).sort(), [
+    ['PROJECT#proj1', 'METADATA', `${repository}/late`],
+    ['PROJECT#proj2', 'METADATA', repository],
+    ['PROJECT#proj3', 'METADATA', `${repository}/again`]
+  ])
+  t.equal((await verify()).code, 0)
+})
+
 t.test('a token that arrives late does not bring back an older repository', async t => {
   const { begin, door, raw, verify } = await phases(t, server)
   const [one, other] = [await begin('postgres+shadow'), await begin('postgres+shadow')]

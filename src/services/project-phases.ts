@@ -68,7 +68,7 @@ export function projectPhases(
     const row = { project: name, repository }
     const isNew = await told(name, 'createProject', postgres.createProject(row))
     if (!isNew) throw new Problem('project-exists', `There is a project ${name} already`)
-    shadow.write(name, 'createProject', () => shadow.copyProject(row))
+    shadow.write(name, 'createProject', () => shadow.copyProject(name, row))
     return presentProject(row)
   }
 
@@ -104,7 +104,7 @@ export function projectPhases(
     if (!(await told(name, 'updateProject', postgres.updateProject(name, repository, seen))))
       throw seen ? new Problem('precondition-failed') : projectNotFound(name)
     const row = { project: name, repository }
-    shadow.write(name, 'updateProject', () => shadow.copyProject(row))
+    shadow.write(name, 'updateProject', () => shadow.copyProject(name, row))
     return presentProject(row)
   }
 
@@ -114,7 +114,11 @@ export function projectPhases(
     if (ifMatch !== undefined && seen) assertMatch(ifMatch, presentProject(seen))
     const isDone = await told(name, 'deleteProject', postgres.deleteProject(name, seen))
     if (!isDone && seen) throw new Problem('precondition-failed')
-    shadow.write(name, 'deleteProject', () => gone(dynamo.deleteProject(name)))
+    shadow.write(name, 'deleteProject', async () => {
+      await gone(dynamo.deleteProject(name))
+      // The name may have been taken again already.
+      await shadow.copyProject(name)
+    })
   }
 
   async function createToken(name: string, life: TokenLife) {
@@ -193,7 +197,7 @@ export function projectPhases(
       return await action()
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'project-not-found') throw error
-      await shadow.copyTokens(row, [])
+      await shadow.bringProject(row)
       return action()
     }
   }

@@ -56,11 +56,31 @@ export function projectShadow(options: ShadowOptions) {
   /** What PostgreSQL may have done without saying so: nobody knows what DynamoDB is to be told. */
   const lose = (project: string, action: string, reason: string) => watch.write('failed', { action, project, reason })
 
-  /** Makes DynamoDB have the project as it is given. */
-  const copyProject = (row: ProjectRow) => copy(row, [], true)
+  /**
+   * Makes DynamoDB have the project as PostgreSQL has it at this moment: answers of concurrent writes do not come in the
+   * order of the writes, and while one waits here, others change it. As it was told, if PostgreSQL cannot be asked.
+   */
+  async function copyProject(name: string, told?: ProjectRow): Promise<void> {
+    const row = await postgres.findProject(name).catch(() => told)
+    if (row) await copy(row, [], true)
+  }
 
-  /** Makes DynamoDB have the tokens as they are given; the project only if it is not there, for others may have changed it. */
-  const copyTokens = (owner: ProjectRow, tokens: TokenCopy[]) => copy(owner, tokens, 'tokens')
+  /** The same for tokens; the project is brought only if it is not there, for others may have changed it. */
+  async function copyTokens(owner: ProjectRow, told: TokenCopy[]): Promise<void> {
+    const tokens = await Promise.all(told.map(token => asItIs(owner.project, token)))
+    const left = tokens.filter(token => token !== undefined)
+    if (left.length > 0) await copy(owner, left, 'tokens')
+  }
+
+  async function asItIs(project: string, told: TokenCopy): Promise<TokenCopy | undefined> {
+    const found = await postgres.findToken(project, told.tokenId).catch(() => ({ token: told }))
+    if (!found?.token) return undefined
+    const { createdAt, expiresAt } = found.token
+    return { ...told, createdAt: createdAt ?? '', expiresAt: expiresAt ?? '' }
+  }
+
+  /** Brings a project that is not there, and leaves one that is. */
+  const bringProject = (row: ProjectRow) => copy(row, [], 'tokens')
 
   /** Of a project that is there in PostgreSQL, what is still being deleted in DynamoDB is an earlier one's, and goes first. */
   async function copy(row: ProjectRow, tokens: TokenCopy[], overwrite: Overwrite): Promise<void> {
@@ -140,6 +160,7 @@ export function projectShadow(options: ShadowOptions) {
     lose,
     copyProject,
     copyTokens,
+    bringProject,
     compareProject: (name: string) => compare(name, () => lookAtProject(name)),
     compareToken: (name: string, tokenId: string) => compare(name, () => lookAtToken(name, tokenId)),
     compareTokens: (name: string, after: string, limit: number) =>
