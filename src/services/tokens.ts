@@ -47,7 +47,7 @@ function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    return ''
+    return undefined
   }
 }
 
