@@ -43,7 +43,12 @@ const present = ({ chnl, rgn, pckg, lyrVrsn, uptdDt }: StoredChannel) => ({
 })
 
 /** The channel as it was read; pointed anew at the same version it is another, with another tag. */
-const isStill = (before: StoredChannel) => all(isAt(before.lyrVrsn), unchanged(['uptdDt'], { ...before }) as Condition)
+const isStill =
+  (before: StoredChannel): Condition =>
+  (attributes, operations) => {
+    const isUnmoved = unchanged(['uptdDt'], { ...before }) as Condition
+    return `(${isAt(before.lyrVrsn)(attributes, operations)}) AND ${isUnmoved(attributes, operations)}`
+  }
 
 /** Whether a channel's name can be put into what stands there; others may have stored no set of texts. */
 const canHold = where(({ chnls }, { notExists, type }) => `${notExists(chnls)} OR ${type(chnls, 'SS')}`)
