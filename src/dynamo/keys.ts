@@ -2,6 +2,9 @@ import type { Item } from './values.js'
 
 /** Keys as the documents write them: `TOKEN#${tokenId}`. */
 
+/** A value that becomes part of a key: no `#`, no control characters, no half of a surrogate pair. */
+export const IDENTIFIER = '^[^#\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]+$'
+
 /** One key of a table, between the ids and the text that holds them. */
 export interface KeyReader {
   field: string

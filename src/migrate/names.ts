@@ -1,4 +1,4 @@
-import { IDENTIFIER } from '../schemas/common.js'
+import { IDENTIFIER } from '../dynamo/keys.js'
 
 const VALID = new RegExp(IDENTIFIER, 'u')
 /** What fits a key of DynamoDB beside its prefix. */

@@ -1,4 +1,5 @@
 import Type, { type Static, type TObject, type TSchema } from 'typebox'
+import { IDENTIFIER } from '../dynamo/keys.js'
 import { catalogue, type ProblemCode } from '../problems.js'
 
 /** What requests and answers of all domains share. A schema with a `$id` is a named component of the OpenAPI document. */
@@ -18,9 +19,6 @@ export const components = (): TSchema[] => [...named.values()]
 export function strict<T extends Record<string, TSchema>>(properties: T, options: object = {}): TObject<T> {
   return Type.Object(properties, { additionalProperties: false, ...options })
 }
-
-/** A value that becomes part of a key: no `#`, no control characters, no half of a surrogate pair. */
-export const IDENTIFIER = '^[^#\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]+$'
 
 export function identifier(description: string, examples: string[]) {
   return Type.String({ description, examples, pattern: IDENTIFIER, minLength: 1, maxLength: 1024 })

@@ -1,5 +1,6 @@
 import Type from 'typebox'
-import { component, IDENTIFIER, PageQuery, pageOf, strict, Timestamp } from './common.js'
+import { IDENTIFIER } from '../dynamo/keys.js'
+import { component, PageQuery, pageOf, strict, Timestamp } from './common.js'
 
 const REGION = '^[a-z]{2,8}(-[a-z]{2,16}){1,3}-[0-9]{1,2}$'
 /** PEP 508's names, with the extras that we drop. */
