@@ -7,13 +7,17 @@ import { parseArgs } from 'node:util'
 /**
  * Runs test files in plain Node processes: `node dist/scripts/test.js [files]`. Tap's own runner hooks every import of
  * these processes and of their children, for coverage, mocks and TypeScript, none of which the tests use; that took as
- * long as the tests. Files whose names begin with the same word, such as a domain's, share a process one after the other:
- * what it has to load and compile is a third of their time. The report is a line a process, every failure in full, and
+ * long as the tests. Files whose names begin with the same word, such as a domain's, share a process one after the other,
+ * and of the others as many as `--together` says: to load and compile what it needs is a third of a file's time. The report is a line a process, every failure in full, and
  * the count at the end.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { jobs: { type: 'string', default: '4' }, timeout: { type: 'string', default: '300' } }
+  options: {
+    jobs: { type: 'string', default: '4' },
+    timeout: { type: 'string', default: '300' },
+    together: { type: 'string', default: '4' }
+  }
 })
 const GRACE_MS = 5000
 const FAILURE_LINES = 40
@@ -36,7 +40,12 @@ function grouped(files: string[]): string[][] {
     const word = basename(file).split(/[-.]/, 1)[0] as string
     groups.set(word, [...(groups.get(word) ?? []), file])
   }
-  return [...groups.values()].sort((a, b) => b.length - a.length)
+  const together = Number(values.together)
+  const singles = [...groups.values()].filter(({ length }) => length === 1).flat()
+  const gathered = Array.from({ length: Math.ceil(singles.length / together) }, (_, i) =>
+    singles.slice(i * together, (i + 1) * together)
+  )
+  return [...[...groups.values()].filter(({ length }) => length > 1), ...gathered].sort((a, b) => b.length - a.length)
 }
 
 async function work(): Promise<void> {
