@@ -8,8 +8,8 @@ import { parseArgs } from 'node:util'
  * Runs test files in plain Node processes: `node dist/scripts/test.js [files]`. Tap's own runner hooks every import of
  * these processes and of their children, for coverage, mocks and TypeScript, none of which the tests use; that took as
  * long as the tests. Files whose names begin with the same word, such as a domain's, share a process one after the other,
- * and of the others as many as `--together` says: to load and compile what it needs is a third of a file's time. The report is a line a process, every failure in full, and
- * the count at the end.
+ * and of the others as many as `--together` says: to load and compile what it needs is a third of a file's time. The
+ * report is a line a process, every failure in full, and the count at the end.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,

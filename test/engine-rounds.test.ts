@@ -7,5 +7,5 @@ import { aboutEmbedded } from './outside.js'
 t.test('amounts that move keep their sum', aboutEmbedded, t => moveAmounts(t, 2))
 t.test('amounts that move keep their sum, in a folder', aboutEmbedded, t => moveAmounts(t, 1, folder(t)))
 t.test('readers never see half a transaction', aboutEmbedded, t => readWhileWriting(t, 50))
-t.test('readers never see half a transaction, in a folder', aboutEmbedded, t => readWhileWriting(t, 100, folder(t)))
+t.test('readers never see half a transaction, in a folder', aboutEmbedded, t => readWhileWriting(t, 60, folder(t)))
 t.test('a killed process loses nothing it was told is stored', aboutEmbedded, t => killWriters(t, 3, 400))

@@ -5,7 +5,7 @@ import { inconsistencies, raceAliases, raceDeletions } from './hosting-races.js'
 const started = await start(t, { domains: ['hosting'] })
 
 t.test('64 callers and three aliases, for a moment', async t => {
-  const { answers, wrong } = await raceAliases(started, { callers: 64, ms: 1500 })
+  const { answers, wrong } = await raceAliases(started, { callers: 64, ms: 1000 })
   t.comment(answers)
   t.strictSame(wrong, [])
   t.ok(
