@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -8,22 +8,25 @@ import { parseArgs } from 'node:util'
  * Runs test files in plain Node processes: `node dist/scripts/test.js [files]`. Tap's own runner hooks every import of
  * these processes and of their children, for coverage, mocks and TypeScript, none of which the tests use; that took as
  * long as the tests. Files whose names begin with the same word, such as a domain's, share a process one after the other,
- * and of the others as many as `--together` says: to load and compile what it needs is a third of a file's time. The
- * report is a line a process, every failure in full, and the count at the end.
+ * and those without siblings share some: to load and compile what it needs is a third of a file's time. With `--alone`
+ * each has its own. The report is a line a process, every failure in full, and the count at the end.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     jobs: { type: 'string', default: '4' },
     timeout: { type: 'string', default: '300' },
-    together: { type: 'string', default: '4' }
+    alone: { type: 'boolean', default: false }
   }
 })
 const GRACE_MS = 5000
 const FAILURE_LINES = 40
+/** How many files without siblings share a process. */
+const TOGETHER = 4
 const TOTALS = /^# \{ total: \d+(?:, pass: (\d+))?(?:, fail: (\d+))?(?:, todo: \d+)?(?:, skip: (\d+))? \}/
 
-const queue = grouped(positionals.length > 0 ? positionals : ownTests())
+const files = [...new Set(positionals.length > 0 ? positionals : ownTests())]
+const queue = values.alone ? files.map(file => [file]) : grouped(files)
 const running = new Set<ChildProcess>()
 const count = { processes: 0, pass: 0, fail: 0, skip: 0 }
 
@@ -35,17 +38,16 @@ function ownTests(): string[] {
 
 /** The largest groups first, so that none is begun when all others are done. */
 function grouped(files: string[]): string[][] {
-  const groups = new Map<string, string[]>()
-  for (const file of new Set(files)) {
+  const families = new Map<string, string[]>()
+  for (const file of files) {
     const word = basename(file).split(/[-.]/, 1)[0] as string
-    groups.set(word, [...(groups.get(word) ?? []), file])
+    families.set(word, [...(families.get(word) ?? []), file])
   }
-  const together = Number(values.together)
-  const singles = [...groups.values()].filter(({ length }) => length === 1).flat()
-  const gathered = Array.from({ length: Math.ceil(singles.length / together) }, (_, i) =>
-    singles.slice(i * together, (i + 1) * together)
-  )
-  return [...[...groups.values()].filter(({ length }) => length > 1), ...gathered].sort((a, b) => b.length - a.length)
+  const groups = [...families.values()].filter(({ length }) => length > 1)
+  const singles = [...families.values()].filter(({ length }) => length === 1).flat()
+  for (let at = 0; at < singles.length; at += TOGETHER) groups.push(singles.slice(at, at + TOGETHER))
+  const sizeOf = (group: string[]) => group.reduce((sum, file) => sum + statSync(file).size, 0)
+  return groups.sort((a, b) => sizeOf(b) - sizeOf(a))
 }
 
 async function work(): Promise<void> {

@@ -115,6 +115,35 @@ export async function askDuringDeletion(t: TapTest, children: number): Promise<v
 const LONG = 'x'.repeat(900)
 const CONTENT = 'y'.repeat(8_000)
 
+const longChild = (project: string, i: number) => ({
+  pk: `PROJECT#${project}`,
+  sk: `TARGET#${i}${LONG}`,
+  type: 'x',
+  properties: CONTENT
+})
+
+/** The keys that are read and not deleted yet are those of few pages and of the batches under way, however many go. */
+export async function deleteWithFewKeys(t: TapTest, children: number): Promise<void> {
+  const { api, raw, seen } = await start(t, { domains: ['projects'] })
+  await api.post('/v1/projects', { name: 'doomed', repository })
+  await raw.putAll(
+    'projects',
+    Array.from({ length: children }, (_, i) => longChild('doomed', i))
+  )
+  seen.length = 0
+  t.equal((await api.delete('/v1/projects/doomed')).statusCode, 204)
+  t.strictSame(await raw.all('projects'), [])
+  const page = Math.ceil(2 ** 20 / (LONG.length + CONTENT.length))
+  let held = 0
+  let most = 0
+  for (const { operation } of seen) {
+    if (operation === 'Query') held += page
+    if (operation === 'BatchWriteItem') held -= 25
+    most = Math.max(most, held)
+  }
+  t.ok(most > 0 && most < 3 * page + 16 * 25, `${most} of ${children} keys were held at most`)
+}
+
 /**
  * Deletes projects in a process of its own, whose memory is not the engine's: what lives on while many children go is no
  * more than while few do, and far from what all their keys take.
@@ -124,11 +153,10 @@ export async function deleteInFlatMemory(t: TapTest, children: number): Promise<
   const counts = { warm: 500, some: 1000, many: children }
   for (const [project, count] of Object.entries(counts)) {
     await api.post('/v1/projects', { name: project, repository })
-    const one = (i: number) => ({ pk: `PROJECT#${project}`, sk: `TARGET#${i}${LONG}`, type: 'x', properties: CONTENT })
     for (let from = 0; from < count; from += 500) {
       await raw.putAll(
         'projects',
-        Array.from({ length: Math.min(500, count - from) }, (_, i) => one(from + i))
+        Array.from({ length: Math.min(500, count - from) }, (_, i) => longChild(project, from + i))
       )
     }
   }

@@ -8,9 +8,9 @@ import { passwordFrom } from '../src/migrate/prompt.js'
 import { connect } from '../src/postgres/client.js'
 import { snapshot } from '../src/postgres/rows.js'
 import { ended, fill, startMigration } from './migration-helpers.js'
-import { startPostgres } from './postgres.js'
+import { sharedPostgres } from './postgres.js'
 
-const server = await startPostgres(t)
+const server = await sharedPostgres()
 
 t.test('a dump is one moment of the database, for a user with SELECT alone', async t => {
   const { postgres } = await startMigration(t, server)

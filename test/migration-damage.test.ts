@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { begin, piece } from './migration-files.js'
 import { startMigration } from './migration-helpers.js'
-import { startPostgres } from './postgres.js'
+import { sharedPostgres } from './postgres.js'
 
 const names = ['one1', 'two2', 'three']
 const pieces = names.map(name => piece(name, [`${name}-a`, `${name}-ü`]))
@@ -75,7 +75,7 @@ t.test('lines of any shape are refused one by one', async t => {
 })
 
 t.test('what is busy is tried again, even beside what is there already', async t => {
-  const server = await startPostgres(t)
+  const server = await sharedPostgres()
   const { postgres, door, dump, load, verify, file, migrate, raw } = await startMigration(t, server)
   await postgres.admin.query("INSERT INTO projects VALUES ('proj1', 'x')")
   await postgres.admin.query("INSERT INTO tokens VALUES ('tkn-1', now(), 'proj1', now())")

@@ -3,9 +3,9 @@ import { connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { metric, phases, settled } from './migration-phases.js'
-import { startPostgres } from './postgres.js'
+import { sharedPostgres } from './postgres.js'
 
-const server = await startPostgres(t)
+const server = await sharedPostgres()
 const repository = 'https://example.com/one'
 
 t.test('DynamoDB that does not answer: nobody waits, and what finds no room is dropped and counted', async t => {

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { phases, settled } from './migration-phases.js'
-import { startPostgres } from './postgres.js'
+import { sharedPostgres } from './postgres.js'
 
-const server = await startPostgres(t)
+const server = await sharedPostgres()
 const repository = 'https://example.com/one'
 
 /** The way of docs/migration.md, and back again after the cut-over. */

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { campaign, peaks } from './migration-rounds.js'
-import { startPostgres } from './postgres.js'
+import { sharedPostgres } from './postgres.js'
 
-const server = await startPostgres(t)
+const server = await sharedPostgres()
 
 t.test('dump, load with kills, verify with planted differences', async t => {
   await campaign(t, server, { projects: 200, tokensEach: 5, kills: 2 })

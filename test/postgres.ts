@@ -8,6 +8,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import t from 'tap'
 import { type Test, unique } from './helpers.js'
 
 /** Runs a command until the pipe to us ends: a test that is late is killed without its teardowns, and so is not asked. */
@@ -57,6 +58,10 @@ export async function startPostgres(t: Test) {
   await admin.query("CREATE ROLE reader LOGIN PASSWORD 'reader'")
   return { admin, address, folder, password, stop: () => stop(server) }
 }
+
+let shared: Promise<PostgresServer> | undefined
+/** One server for all files of a process: to start one takes longer than most tests. */
+export const sharedPostgres = (): Promise<PostgresServer> => (shared ??= startPostgres(t))
 
 export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import {
   askDuringDeletion,
-  deleteInFlatMemory,
+  deleteWithFewKeys,
   fill,
   killDuringDeletion,
   raceCreationAgainstDeletion
@@ -80,7 +80,8 @@ t.test('what another program has left of a project without its METADATA goes, to
 
 t.test('while it goes, a name is not free and its token is dead', t => askDuringDeletion(t, 1000))
 
-t.test('memory stays flat, however many children go', aboutEmbedded, t => deleteInFlatMemory(t, 7_000))
+// What that means for the memory, with 10,000: test/campaign/projects.test.ts
+t.test('few keys are held, however many children go', aboutEmbedded, t => deleteWithFewKeys(t, 1_500))
 
 t.test('no child survives its project', t => raceCreationAgainstDeletion(t, 25))
 
